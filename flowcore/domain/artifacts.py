@@ -1,0 +1,140 @@
+"""Where a step's result lies, and how to tell that an object found there is that result.
+
+The name of an object is a function of run and step alone: no clock, no chance. So a retry finds what an earlier
+attempt left behind, and two attempts cannot leave two results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flowcore.domain.errors import Code, ValidationError
+from flowcore.domain.model import NO_VALUES, RUN_ID, Step, is_name, no_values
+
+JSON = "application/json"
+PNG = "image/png"
+DEFAULT_NAME = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What a step hands over: the engine stores it under the step's name and finalizes the step from it.
+
+    `outputs` and `execution` travel in the object's metadata too, so that whoever finds the object can finalize the
+    step exactly as its author would have.
+    """
+
+    content: bytes
+    content_type: str
+    outputs: Mapping[str, object] = field(default_factory=no_values)
+    execution: Mapping[str, object] = field(default_factory=no_values)
+
+    @classmethod
+    def json(
+        cls,
+        value: object,
+        *,
+        outputs: Mapping[str, object] = NO_VALUES,
+        execution: Mapping[str, object] = NO_VALUES,
+    ) -> Artifact:
+        return cls(canonical_json(value), JSON, outputs, execution)
+
+    @classmethod
+    def png(cls, content: bytes) -> Artifact:
+        return cls(content, PNG)
+
+
+def main_object(run_id: str, step: Step, name: str = DEFAULT_NAME) -> str:
+    """The one object whose existence means that the step is done."""
+    match step.step_type:
+        case "OHLCV_EXPORT":
+            return _path("runs", run_id, "ohlcv", _timeframe(step) + ".json")
+        case "CHART_EXPORT":
+            return _path("charts", run_id, step.step_id, "manifest.json")
+        case "LLM_REPORT":
+            return _path("runs", run_id, "reports", _timeframe(step), step.step_id + ".json")
+        case _:
+            return side_object(run_id, step, name)
+
+
+def side_object(run_id: str, step: Step, name: str) -> str:
+    """An object that a step of any other type writes under a name of its own."""
+    return _path("runs", run_id, "steps", step.step_id, name)
+
+
+def chart_image(run_id: str, step_id: str, chart_template_id: str) -> str:
+    return _path("charts", run_id, step_id, chart_template_id + ".png")
+
+
+def chart_evidence(run_id: str, step_id: str, attempt: int) -> str:
+    """The manifest of a failed attempt: apart, because `manifest.json` means success."""
+    return _path("charts", run_id, step_id, f"manifest.attempt-{attempt}.json")
+
+
+def metadata(run_id: str, step: Step, artifact: Artifact) -> dict[str, str]:
+    """What an object says of itself: whose it is, what it was made from, and how to finalize the step from it."""
+    return {
+        "run": run_id,
+        "step": step.step_id,
+        "sha256": sha256(artifact.content),
+        "inputs-sha256": inputs_sha256(step),
+        "outputs": canonical_json(artifact.outputs).decode(),
+        "execution": canonical_json(artifact.execution).decode(),
+    }
+
+
+def belongs_to(found: Mapping[str, str], run_id: str, step: Step) -> bool:
+    """Same run, same step, same inputs: then the object is the result, whatever its text says."""
+    return (found.get("run"), found.get("step"), found.get("inputs-sha256")) == (
+        run_id,
+        step.step_id,
+        inputs_sha256(step),
+    )
+
+
+def recorded(found: Mapping[str, str], key: str) -> Mapping[str, object]:
+    """The `outputs` or `execution` that an object's author recorded in its metadata; empty if it cannot be read."""
+    try:
+        value = json.loads(found.get(key, "{}"))
+    except ValueError:
+        return NO_VALUES
+    return value if isinstance(value, dict) else NO_VALUES
+
+
+def inputs_sha256(step: Step) -> str:
+    return sha256(canonical_json(step.inputs))
+
+
+def canonical_json(value: object) -> bytes:
+    """One value, one text: sorted keys, compact, UTF-8 unescaped; what JSON does not know is written as text."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_plain)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def _timeframe(step: Step) -> str:
+    if not is_name(step.timeframe):
+        raise ValidationError(
+            Code.INVALID_STEP_INPUTS,
+            f"steps.{step.step_id}.timeframe: {step.timeframe!r} cannot be part of an object's name",
+        )
+    return str(step.timeframe)
+
+
+def _path(root: str, run_id: str, *segments: str) -> str:
+    if not RUN_ID.fullmatch(run_id):
+        raise ValidationError(Code.FLOW_RUN_INVALID, f"runId: {run_id!r} cannot be part of an object's name")
+    for segment in segments:
+        if not is_name(segment.removesuffix(".json").removesuffix(".png").replace("manifest.attempt-", "")):
+            raise ValidationError(Code.INVALID_STEP_INPUTS, f"{segment!r} cannot be part of an object's name")
+    return "/".join((root, run_id, *segments))

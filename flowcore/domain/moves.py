@@ -1,0 +1,139 @@
+"""The moves of one step: what each transition writes, and nothing about when it happens.
+
+Together they keep the promises that a reader of the document relies on: `lease` only while RUNNING, `error` only when
+FAILED or SKIPPED, `outputs.gcs_uri` whenever SUCCEEDED, and an `attempt` that only ever grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from flowcore.domain import patch
+from flowcore.domain.errors import StepError
+from flowcore.domain.model import NO_VALUES, Lease, Step, StepStatus, no_values
+from flowcore.domain.times import to_text
+
+KEPT_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """The step's object exists. `reused`: it was found, not made, by whoever records it."""
+
+    gcs_uri: str
+    outputs: Mapping[str, object] = field(default_factory=no_values)
+    execution: Mapping[str, object] = field(default_factory=no_values)
+    reused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """`outputs` may point at evidence that the attempt left behind."""
+
+    error: StepError
+    outputs: Mapping[str, object] = field(default_factory=no_values)
+
+
+def ready(step: Step, now: datetime) -> Step:
+    return replace(step, status=StepStatus.READY, ready_at=now, not_before=None, nudges=0)
+
+
+def offered_again(step: Step, now: datetime) -> Step:
+    """A fresh `readyAt` makes a fresh event; a write that changes nothing would not."""
+    return replace(step, ready_at=now, nudges=step.nudges + 1)
+
+
+def claimed(step: Step, token: str, now: datetime, ttl: timedelta) -> Step:
+    return replace(
+        step,
+        status=StepStatus.RUNNING,
+        started_at=now,
+        lease=Lease(token, now + ttl),
+        attempt=step.attempt + 1,
+        error=None,
+        finished_at=None,
+    )
+
+
+def succeeded(step: Step, result: Succeeded, now: datetime) -> Step:
+    execution = {**result.execution, **_execution(step, now)}
+    if result.reused:
+        execution["reused"] = True
+    outputs = {**step.outputs, **result.outputs, "gcs_uri": result.gcs_uri, "execution": execution}
+    return replace(step, status=StepStatus.SUCCEEDED, finished_at=now, outputs=outputs, error=None, lease=None)
+
+
+def failed(step: Step, error: StepError, now: datetime, outputs: Mapping[str, object] = NO_VALUES) -> Step:
+    return replace(
+        step,
+        status=StepStatus.FAILED,
+        finished_at=now,
+        error=error,
+        lease=None,
+        outputs={**step.outputs, **outputs},
+    )
+
+
+def with_failure_counted(step: Step) -> Step:
+    """A lost lease is not a failed attempt, so only a worker's own word counts."""
+    return replace(step, failures=step.failures + 1)
+
+
+def with_uri(step: Step, gcs_uri: str) -> Step:
+    """SUCCEEDED, but its pointer was lost: only that is added."""
+    return replace(step, outputs={**step.outputs, "gcs_uri": gcs_uri})
+
+
+def rested(step: Step, not_before: datetime | None) -> Step:
+    """Back to PENDING for another attempt; the failed one stays readable in `attempts[]`."""
+    return replace(with_attempt_kept(step), status=StepStatus.PENDING, not_before=not_before)
+
+
+def skipped(step: Step, error: StepError | None, now: datetime) -> Step:
+    return replace(step, status=StepStatus.SKIPPED, finished_at=now, error=error, not_before=None)
+
+
+def cancelled(step: Step, now: datetime) -> Step:
+    return replace(step, status=StepStatus.CANCELLED, finished_at=now, error=None, not_before=None)
+
+
+def reopened(step: Step) -> Step:
+    """A step that was SKIPPED, or not begun, as if it had only just been written down."""
+    return replace(step, status=StepStatus.PENDING, finished_at=None, error=None, not_before=None)
+
+
+def with_attempt_kept(step: Step) -> Step:
+    """The step as before its latest attempt, with that attempt on record: the latest few of them."""
+    kept: dict[str, object] = {"attempt": step.attempt}
+    if step.started_at:
+        kept["startedAt"] = to_text(step.started_at)
+    if step.finished_at:
+        kept["finishedAt"] = to_text(step.finished_at)
+    if step.error:
+        kept["error"] = patch.encoded(step.error)
+    if step.outputs:
+        kept["outputs"] = dict(step.outputs)
+    return replace(
+        step,
+        attempts=(*step.attempts, kept)[-KEPT_ATTEMPTS:],
+        started_at=None,
+        finished_at=None,
+        error=None,
+        lease=None,
+        outputs=NO_VALUES,
+    )
+
+
+def _execution(step: Step, now: datetime) -> dict[str, object]:
+    started = step.started_at or now
+    return {
+        "timing": {
+            "startedAt": to_text(started),
+            "finishedAt": to_text(now),
+            # A skewed clock may say that the step ended before it began.
+            "durationMs": max(0, round((now - started).total_seconds() * 1000)),
+        },
+        "attempts": {"total": step.attempt},
+    }

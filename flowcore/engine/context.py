@@ -1,0 +1,54 @@
+"""What a step may touch while it runs: its own inputs, the results of others, objects of its own, and the time left.
+
+It may not touch the run document. Recording is the engine's business, and a step that cannot write cannot race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowcore.domain.artifacts import Artifact, side_object
+from flowcore.domain.budget import Deadline
+from flowcore.domain.errors import Code, ValidationError
+from flowcore.domain.model import Run, Step, StepStatus
+from flowcore.engine.results import Results
+from flowcore.ports import Clock, Log
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    run: Run
+    step: Step
+    results: Results
+    deadline: Deadline
+    clock: Clock
+    log: Log
+
+    @property
+    def scope(self) -> Mapping[str, object]:
+        return self.run.scope
+
+    def room(self) -> float:
+        """Seconds that a call begun now may take, with the reserve for recording its result kept back."""
+        return self.deadline.room(self.clock.monotonic())
+
+    def uri_of(self, step_id: str, named_by: str) -> str:
+        """Where another step's result lies. `named_by` is the input that names the step, for the message."""
+        where = f"steps.{self.step.step_id}.inputs.{named_by}"
+        other = self.run.steps.get(step_id)
+        if other is None:
+            raise ValidationError(Code.INVALID_STEP_INPUTS, f"{where}: {step_id!r} is not a step of this run")
+        if other.status is not StepStatus.SUCCEEDED or not other.gcs_uri:
+            raise ValidationError(
+                Code.INVALID_STEP_INPUTS, f"{where}: {step_id!r} is {other.status} and has no outputs.gcs_uri"
+            )
+        return other.gcs_uri
+
+    def read(self, uri: str) -> bytes:
+        return self.results.reading.persist(lambda: self.results.artifacts.read(uri))
+
+    def keep(self, name: str, artifact: Artifact) -> str:
+        """Store an object beside the step's result, once; returns its URI."""
+        path = side_object(self.run.run_id, self.step, name)
+        return self.results.put(self.run.run_id, self.step, path, artifact).gcs_uri

@@ -1,0 +1,84 @@
+"""What the engine needs from the world, as protocols. No code.
+
+An implementation turns its SDK's exceptions into those named here: `Conflict` and `ObjectExists` are answers, a
+`NetworkError` means that nobody knows whether the call took effect, and anything else is a refusal that no retry
+will change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from flowcore.domain.model import Snapshot
+from flowcore.domain.patch import Patch
+
+
+class Conflict(Exception):
+    """The document is no longer the one that the patch was decided on."""
+
+
+class ObjectExists(Exception):
+    """A create-only write found an object of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    name: str
+    uri: str
+    metadata: Mapping[str, str]
+
+
+class Runs(Protocol):
+    """The run documents."""
+
+    def get(self, run_id: str) -> Snapshot | None: ...
+
+    def update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+        """Write the patch if the document is still the one of `update_time`; returns its new update time."""
+
+    def due(self, now: datetime) -> Iterator[Snapshot]:
+        """Runs whose `wakeAt` has come, and PENDING ones: no function may have seen those yet."""
+
+    def unfinished(self) -> Iterator[Snapshot]:
+        """Every run that is PENDING or RUNNING."""
+
+
+class Artifacts(Protocol):
+    """The objects that steps leave behind. There is no way to overwrite one."""
+
+    def find(self, name: str) -> StoredObject | None: ...
+
+    def create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject: ...
+
+    def read(self, uri: str) -> bytes: ...
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never jumps, for deadlines."""
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Chance(Protocol):
+    def token(self) -> str:
+        """Unlike any other token, ever."""
+
+    def luck(self) -> float:
+        """From 0 up to, but not including, 1."""
+
+
+class Log(Protocol):
+    def info(self, event: str, **fields: object) -> None: ...
+
+    def warning(self, event: str, **fields: object) -> None: ...
+
+    def error(self, event: str, **fields: object) -> None: ...
+
+    def bind(self, **fields: object) -> Log:
+        """The same log, with these fields on every line."""

@@ -1,0 +1,140 @@
+"""Run documents and objects in memory, with the semantics that the kernel's safety rests on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from flowcore.domain.errors import Code, DataNotFoundError
+from flowcore.domain.model import Snapshot
+from flowcore.domain.patch import Patch, apply
+from flowcore.ports import Conflict, ObjectExists, StoredObject
+from flowcore.testing.faults import Wire
+
+_FIRST_UPDATE = datetime(2025, 12, 24, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an event tells: the document before and after one write; None where it did not exist."""
+
+    old: Snapshot | None
+    new: Snapshot | None
+
+
+@dataclass(slots=True)
+class MemoryRuns:
+    """Documents with strictly increasing update times. An update without a precondition is refused."""
+
+    wire: Wire = field(default_factory=Wire)
+    changes: list[Change] = field(default_factory=list)
+    _documents: dict[str, Snapshot] = field(default_factory=dict)
+    _writes: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def put(self, run_id: str, document: Mapping[str, object]) -> Snapshot:
+        """What a user or an operator does from outside: uncounted and unconditional."""
+        return self._store(run_id, storable(document))
+
+    def delete(self, run_id: str) -> None:
+        with self._lock:
+            self.changes.append(Change(self._documents.pop(run_id), None))
+
+    def get(self, run_id: str) -> Snapshot | None:
+        return self.wire.carry("get", lambda: self._documents.get(run_id))
+
+    def update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+        if not isinstance(update_time, datetime):
+            raise AssertionError(f"an update of {run_id} without a precondition: {dict(patch.changes)}")
+        return self.wire.carry("update", lambda: self._update(run_id, patch, update_time))
+
+    def due(self, now: datetime) -> Iterator[Snapshot]:
+        return self._query(lambda document: document.get("status") == "PENDING" or _has_come(document, now))
+
+    def unfinished(self) -> Iterator[Snapshot]:
+        return self._query(lambda document: document.get("status") in ("PENDING", "RUNNING"))
+
+    def _query(self, wanted: Callable[[Mapping[str, object]], bool]) -> Iterator[Snapshot]:
+        found = self.wire.carry("query", lambda: [s for s in self._documents.values() if wanted(s.document)])
+        return iter(found)
+
+    def _update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+        with self._lock:
+            current = self._documents.get(run_id)
+            if current is None or current.update_time != update_time:
+                raise Conflict(run_id)
+            return self._store(run_id, storable(apply(current.document, patch))).update_time
+
+    def _store(self, run_id: str, document: dict[str, object]) -> Snapshot:
+        with self._lock:
+            old = self._documents.get(run_id)
+            if old is not None and old.document == document:
+                return old  # a write that changes nothing keeps its update time and makes no event
+            self._writes += 1
+            new = Snapshot(run_id, document, _FIRST_UPDATE + timedelta(microseconds=self._writes))
+            self._documents[run_id] = new
+            self.changes.append(Change(old, new))
+            return new
+
+
+@dataclass(slots=True)
+class MemoryArtifacts:
+    """Objects that can be created once and never overwritten."""
+
+    bucket: str = "artifacts"
+    wire: Wire = field(default_factory=Wire)
+    objects: dict[str, tuple[StoredObject, bytes]] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def find(self, name: str) -> StoredObject | None:
+        return self.wire.carry("find", lambda: self.objects[name][0] if name in self.objects else None)
+
+    def create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject:
+        return self.wire.carry("create", lambda: self._create(name, content, content_type, metadata))
+
+    def read(self, uri: str) -> bytes:
+        return self.wire.carry("read", lambda: self._read(uri))
+
+    def _create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject:
+        if not content_type:
+            raise AssertionError(f"an object without a content type: {name}")
+        with self._lock:
+            if name in self.objects:
+                raise ObjectExists(name)
+            stored = StoredObject(name, f"gs://{self.bucket}/{name}", dict(metadata))
+            self.objects[name] = (stored, content)
+            return stored
+
+    def _read(self, uri: str) -> bytes:
+        name = uri.removeprefix(f"gs://{self.bucket}/")
+        if name not in self.objects:
+            raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri} does not exist")
+        return self.objects[name][1]
+
+
+def storable(value: Mapping[str, object]) -> dict[str, object]:
+    """A deep copy, as a store makes one; refuses what Firestore's client would refuse."""
+    return {_key(key): _storable(item) for key, item in value.items()}
+
+
+def _storable(value: object) -> object:
+    if value is None or type(value) in (bool, int, float, str, bytes, datetime):
+        return value
+    if isinstance(value, dict):
+        return storable(value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    raise TypeError(f"Firestore cannot store a {type(value).__name__}: {value!r}")
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"Firestore cannot store a key that is a {type(key).__name__}: {key!r}")
+    return key
+
+
+def _has_come(document: Mapping[str, object], now: datetime) -> bool:
+    wake_at = document.get("wakeAt")
+    return isinstance(wake_at, datetime) and wake_at <= now
