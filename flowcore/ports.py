@@ -43,11 +43,14 @@ class Runs(Protocol):
         """Runs whose `wakeAt` has come, and PENDING ones: no function may have seen those yet."""
 
     def unfinished(self) -> Iterator[Snapshot]:
-        """Every run that is PENDING or RUNNING."""
+        """Every run whose status is not one of a finished run, odd ones included."""
 
 
 class Artifacts(Protocol):
     """The objects that steps leave behind. There is no way to overwrite one."""
+
+    def uri(self, name: str) -> str:
+        """Where an object of that name lies or would lie; no call is made."""
 
     def find(self, name: str) -> StoredObject | None: ...
 

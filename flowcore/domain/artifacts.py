@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flowcore.domain.errors import Code, ValidationError
+from flowcore.domain.errors import Code, ValidationError, shown
 from flowcore.domain.model import NO_VALUES, RUN_ID, Step, is_name, no_values
 
 JSON = "application/json"
 PNG = "image/png"
 DEFAULT_NAME = "result"
+# Cloud Storage takes 4 KiB for one value of an object's metadata and 8 KiB for all of them.
+METADATA_LIMIT = 3500
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def main_object(run_id: str, step: Step, name: str = DEFAULT_NAME) -> str:
         case "OHLCV_EXPORT":
             return _path("runs", run_id, "ohlcv", _timeframe(step) + ".json")
         case "CHART_EXPORT":
-            return _path("charts", run_id, step.step_id, "manifest.json")
+            return side_object(run_id, step, "manifest.json")
         case "LLM_REPORT":
             return _path("runs", run_id, "reports", _timeframe(step), step.step_id + ".json")
         case _:
@@ -61,29 +66,37 @@ def main_object(run_id: str, step: Step, name: str = DEFAULT_NAME) -> str:
 
 
 def side_object(run_id: str, step: Step, name: str) -> str:
-    """An object that a step of any other type writes under a name of its own."""
+    """An object in the step's own folder: an image, the evidence of a failed attempt, or what else a step keeps."""
+    if not _FILE_NAME.fullmatch(name):
+        raise ValidationError(Code.INVALID_STEP_INPUTS, f"{shown(name)} cannot be the name of an object")
+    if step.step_type == "CHART_EXPORT":
+        return _path("charts", run_id, step.step_id, name)
     return _path("runs", run_id, "steps", step.step_id, name)
 
 
-def chart_image(run_id: str, step_id: str, chart_template_id: str) -> str:
-    return _path("charts", run_id, step_id, chart_template_id + ".png")
+def chart_image(chart_template_id: str) -> str:
+    return chart_template_id + ".png"
 
 
-def chart_evidence(run_id: str, step_id: str, attempt: int) -> str:
+def chart_evidence(attempt: int) -> str:
     """The manifest of a failed attempt: apart, because `manifest.json` means success."""
-    return _path("charts", run_id, step_id, f"manifest.attempt-{attempt}.json")
+    return f"manifest.attempt-{attempt}.json"
 
 
 def metadata(run_id: str, step: Step, artifact: Artifact) -> dict[str, str]:
     """What an object says of itself: whose it is, what it was made from, and how to finalize the step from it."""
-    return {
+    about = {
         "run": run_id,
         "step": step.step_id,
         "sha256": sha256(artifact.content),
         "inputs-sha256": inputs_sha256(step),
-        "outputs": canonical_json(artifact.outputs).decode(),
-        "execution": canonical_json(artifact.execution).decode(),
     }
+    for key, value in (("outputs", artifact.outputs), ("execution", artifact.execution)):
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+        # Too large for metadata: whoever adopts the object records the step without it. Better than no object.
+        if len(text) <= METADATA_LIMIT:
+            about[key] = text
+    return about
 
 
 def belongs_to(found: Mapping[str, str], run_id: str, step: Step) -> bool:
@@ -124,17 +137,14 @@ def _plain(value: object) -> object:
 
 def _timeframe(step: Step) -> str:
     if not is_name(step.timeframe):
+        where = f"steps.{step.step_id}.timeframe"
         raise ValidationError(
-            Code.INVALID_STEP_INPUTS,
-            f"steps.{step.step_id}.timeframe: {step.timeframe!r} cannot be part of an object's name",
+            Code.INVALID_STEP_INPUTS, f"{where}: {shown(step.timeframe)} cannot be part of an object's name"
         )
     return str(step.timeframe)
 
 
 def _path(root: str, run_id: str, *segments: str) -> str:
     if not RUN_ID.fullmatch(run_id):
-        raise ValidationError(Code.FLOW_RUN_INVALID, f"runId: {run_id!r} cannot be part of an object's name")
-    for segment in segments:
-        if not is_name(segment.removesuffix(".json").removesuffix(".png").replace("manifest.attempt-", "")):
-            raise ValidationError(Code.INVALID_STEP_INPUTS, f"{segment!r} cannot be part of an object's name")
+        raise ValidationError(Code.FLOW_RUN_INVALID, f"runId: {shown(run_id)} cannot be part of an object's name")
     return "/".join((root, run_id, *segments))

@@ -14,6 +14,9 @@ from types import MappingProxyType
 from typing import ClassVar
 
 MESSAGE_LIMIT = 500
+DETAILS_LIMIT = 4000
+# A server may ask for patience, not for eternity.
+LONGEST_RETRY_AFTER = 3600
 
 
 class Code(StrEnum):
@@ -118,8 +121,9 @@ class StepError:
     def retry_after(self) -> float | None:
         """Seconds that the server asked us to wait, if it did."""
         seconds = (self.details or {}).get("retryAfterSeconds")
-        known = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        return float(seconds) if known else None  # type: ignore[arg-type]
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            return None
+        return float(min(seconds, LONGEST_RETRY_AFTER))
 
 
 class StepFailed(Exception):
@@ -142,7 +146,7 @@ class StepFailed(Exception):
             code=code,
             message=one_line(message),
             retryable=may_retry(code, self.retryable_by_nature if retryable is None else retryable),
-            details=details or None,
+            details=_bounded(details),
         )
 
 
@@ -180,14 +184,28 @@ def classify(exc: Exception) -> StepError:
     """Whatever is raised has a code. The text of a foreign exception is not ours to publish: it may hold secrets."""
     if isinstance(exc, StepFailed):
         return exc.error
-    return StepError(
-        code=Code.INTERNAL,
-        message=f"unexpected {type(exc).__name__}; the log has the trace",
-        details={"exception": type(exc).__name__},
-    )
+    message = one_line(f"unexpected {type(exc).__name__}; the log has the trace")
+    return StepError(Code.INTERNAL, message)
 
 
 def one_line(text: str) -> str:
     """Fit for a person's screen and a document field: one line, bounded."""
     line = " ".join(text.split())
     return line if len(line) <= MESSAGE_LIMIT else line[: MESSAGE_LIMIT - 1] + "…"
+
+
+def shown(value: object) -> str:
+    """A value from a document as it may stand in a message: short, and never more than its type if it is no text."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:59] + "…")
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _bounded(details: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """Details are for diagnosis; a run document has no room for more than a page of them."""
+    if not details:
+        return None
+    if len(repr(details)) <= DETAILS_LIMIT:
+        return details
+    kept = {key: value for key, value in details.items() if isinstance(value, bool | int | float)}
+    return {**kept, "reason": one_line(str(details.get("reason", ""))), "truncated": True}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 
 from flowcore.domain.artifacts import main_object
-from flowcore.domain.errors import StepFailed
+from flowcore.domain.errors import StepFailed, shown
 from flowcore.domain.model import Defect, Step
 
 
@@ -19,7 +19,7 @@ def _unknown_dependency(steps: Mapping[str, Step]) -> Defect | None:
     for step in steps.values():
         for position, name in enumerate(step.depends_on):
             if name not in steps:
-                return Defect(f"steps.{step.step_id}.dependsOn[{position}]", f"{name!r} is not a step of this run")
+                return Defect(f"steps.{step.step_id}.dependsOn[{position}]", f"{shown(name)} is not a step of this run")
     return None
 
 

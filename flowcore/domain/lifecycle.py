@@ -59,14 +59,11 @@ def finalize(run: Run, token: str, outcome: Succeeded | Failed, now: datetime) -
 
 def adoptable(run: Run, step_type: str, now: datetime) -> Step | None:
     """A step whose worker may have vanished between its object and its last write: worth one look for the object."""
-    for step in run.steps.values():
-        if step.step_type != step_type:
-            continue
-        if step.status is StepStatus.SUCCEEDED and not step.gcs_uri:
-            return step
-        if step.status is StepStatus.RUNNING and (step.started_at is None or now - step.started_at > ADOPTION_GRACE):
-            return step
-    return None
+    mine = [step for step in run.steps.values() if step.step_type == step_type]
+    running = [step for step in mine if step.status is StepStatus.RUNNING]
+    overdue = [step for step in running if step.started_at is None or now - step.started_at > ADOPTION_GRACE]
+    lost_pointer = [step for step in mine if step.status is StepStatus.SUCCEEDED and not step.gcs_uri]
+    return next(iter(overdue + lost_pointer), None)
 
 
 def adopt(run: Run, step_id: str, found: Succeeded, now: datetime) -> Patch:

@@ -22,10 +22,11 @@ class Refused(Exception):
 
 
 def cancel(run: Run, now: datetime) -> Patch:
-    """Ask for the end of a run. A finished run has nothing left to cancel."""
-    if run.status.finished:
+    """Ask for the end of a run. One that is finished, or is only waiting to be called so, has nothing to cancel."""
+    after = settled(replace(run, cancel_requested=True), now)
+    if run.status.finished or after.status is not RunStatus.CANCELLED:
         return NOTHING
-    return written(run, settled(replace(run, cancel_requested=True), now), now)
+    return written(run, after, now)
 
 
 def retry(run: Run, step_ids: Collection[str], now: datetime) -> Patch:
@@ -37,15 +38,17 @@ def retry(run: Run, step_ids: Collection[str], now: datetime) -> Patch:
         if step.error and step.error.code in NEVER_AGAIN:
             raise Refused(f"steps.{step.step_id} failed with {step.error.code}; rerun the flow as a new run instead")
         fresh.append(replace(moves.rested(step, not_before=None), failures=0, lease_losses=0, nudges=0))
-    return _reopen(run, fresh, now)
+    return _reopened(run, fresh, now)
 
 
-def skip(run: Run, step_id: str, now: datetime) -> Patch:
-    """Go on without a step that failed or has not begun. What depends on it will be skipped too."""
-    (step,) = _named(run, [step_id])
-    if step.status not in (StepStatus.FAILED, StepStatus.PENDING, StepStatus.READY):
-        raise Refused(f"steps.{step_id} is {step.status}; only a step that failed or has not begun can be skipped")
-    return _reopen(run, [moves.skipped(step, step.error, now)], now)
+def skip(run: Run, step_ids: Collection[str], now: datetime) -> Patch:
+    """Go on without steps that failed or have not begun. What depends on them will be skipped too."""
+    gone = []
+    for step in _named(run, step_ids):
+        if step.status not in (StepStatus.FAILED, StepStatus.PENDING, StepStatus.READY):
+            raise Refused(f"steps.{step.step_id} is {step.status}; only what failed or has not begun can be skipped")
+        gone.append(moves.skipped(step, step.error, now))
+    return _reopened(run, gone, now)
 
 
 def _named(run: Run, step_ids: Collection[str]) -> list[Step]:
@@ -54,18 +57,20 @@ def _named(run: Run, step_ids: Collection[str]) -> list[Step]:
     if run.status is RunStatus.CANCELLED or run.cancel_requested:
         raise Refused("the run is cancelled; rerun the flow as a new run instead")
     unknown = [step_id for step_id in step_ids if step_id not in run.steps]
-    if unknown:
-        raise Refused(f"the run has no step {unknown[0]!r}; its steps are {', '.join(run.steps)}")
+    if unknown or not step_ids:
+        missing = f"has no step {unknown[0]!r}" if unknown else "needs to be told which step"
+        raise Refused(f"the run {missing}; its steps are {', '.join(run.steps)}")
     return [run.steps[step_id] for step_id in step_ids]
 
 
-def _reopen(run: Run, changed: list[Step], now: datetime) -> Patch:
+def _reopened(run: Run, changed: list[Step], now: datetime) -> Patch:
     status = run.status if run.status is RunStatus.PENDING else RunStatus.RUNNING
-    # What is still blocked after this will be skipped again by the plan below.
-    waiting = [moves.reopened(step) for step in run.steps.values() if was_blocked(step)]
-    reopened = replace(run, status=status, finished_at=None).with_steps(*waiting, *changed)
-    after = settled(reopened, now)
+    blocked = [step for step in run.steps.values() if was_blocked(step)]
+    wanted = replace(run, status=status, finished_at=None, error=None)
+    after = settled(wanted.with_steps(*(moves.reopened(step) for step in blocked), *changed), now)
     if after.status is RunStatus.FAILED:
-        others = [step.step_id for step in after.in_status(StepStatus.FAILED) if not step.optional]
-        raise Refused(f"the run would fail again at once because of {', '.join(others)}; include it")
-    return written(run, after, now)
+        others = ", ".join(step.step_id for step in after.in_status(StepStatus.FAILED))
+        raise Refused(f"the run would fail again at once because of {others}; retry or skip all of them together")
+    # What is blocked as before has not changed.
+    same = [step for step in blocked if after.steps[step.step_id].error == step.error]
+    return written(run, after.with_steps(*same), now)

@@ -15,7 +15,7 @@ from flowcore.domain.errors import StepError
 from flowcore.domain.model import NO_VALUES, Lease, Step, StepStatus, no_values
 from flowcore.domain.times import to_text
 
-KEPT_ATTEMPTS = 10
+KEPT_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ def claimed(step: Step, token: str, now: datetime, ttl: timedelta) -> Step:
 
 
 def succeeded(step: Step, result: Succeeded, now: datetime) -> Step:
-    execution = {**result.execution, **_execution(step, now)}
+    # What the step says of its own attempts (a model may be asked twice) counts more than the number of claims.
+    execution = {"attempts": {"total": step.attempt}, **result.execution, "timing": _timing(step, now)}
     if result.reused:
         execution["reused"] = True
     outputs = {**step.outputs, **result.outputs, "gcs_uri": result.gcs_uri, "execution": execution}
@@ -126,14 +127,8 @@ def with_attempt_kept(step: Step) -> Step:
     )
 
 
-def _execution(step: Step, now: datetime) -> dict[str, object]:
+def _timing(step: Step, now: datetime) -> dict[str, object]:
     started = step.started_at or now
-    return {
-        "timing": {
-            "startedAt": to_text(started),
-            "finishedAt": to_text(now),
-            # A skewed clock may say that the step ended before it began.
-            "durationMs": max(0, round((now - started).total_seconds() * 1000)),
-        },
-        "attempts": {"total": step.attempt},
-    }
+    # A skewed clock may say that the step ended before it began.
+    duration = max(0, round((now - started).total_seconds() * 1000))
+    return {"startedAt": to_text(started), "finishedAt": to_text(now), "durationMs": duration}

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from flowcore.domain import graph, times
-from flowcore.domain.errors import Code, StepError, may_retry
+from flowcore.domain.errors import Code, StepError, may_retry, shown
 from flowcore.domain.model import (
     DEFAULT_MAX_ATTEMPTS,
     MAX_DOCUMENT_BYTES,
@@ -64,7 +64,7 @@ def parse_run(snapshot: Snapshot) -> Run:
         flow_key=_text_or_none(document.get("flowKey")),
         scope=attempt(lambda: _map(document, "scope", ""), {}),
         error=_error(document.get("error")),
-        wake_at=times.from_value(document.get("wakeAt")),
+        wake_at=_timestamp(document.get("wakeAt")),
         finished_at=times.from_value(document.get("finishedAt")),
         defect=defects[0] if defects else graph.find_defect(snapshot.run_id, steps),
     )
@@ -73,9 +73,9 @@ def parse_run(snapshot: Snapshot) -> Run:
 def _steps_of(snapshot: Snapshot) -> Fields:
     document = snapshot.document
     if not RUN_ID.fullmatch(snapshot.run_id):
-        raise _Bad("runId", f"the document id {snapshot.run_id!r} is not a run id")
+        raise _Bad("runId", f"the document id {shown(snapshot.run_id)} is not a run id")
     if document.get("runId", snapshot.run_id) != snapshot.run_id:
-        raise _Bad("runId", f"is {document.get('runId')!r}, but the document id is {snapshot.run_id!r}")
+        raise _Bad("runId", f"is {shown(document.get('runId'))}, but the document id is {shown(snapshot.run_id)}")
     if size_of(document) > MAX_DOCUMENT_BYTES:
         raise _Bad("(document)", f"is larger than {MAX_DOCUMENT_BYTES} bytes")
     raw = document.get("steps")
@@ -85,7 +85,7 @@ def _steps_of(snapshot: Snapshot) -> Fields:
         raise _Bad("steps", f"has {len(raw)} steps, more than {MAX_STEPS}")
     for step_id in raw:
         if not is_name(step_id):
-            raise _Bad("steps", f"{step_id!r} cannot be a step id")
+            raise _Bad("steps", f"{shown(step_id)} cannot be a step id")
     return raw
 
 
@@ -124,7 +124,7 @@ def _status(raw: Fields, key: str, statuses: type[T], at: str = "") -> T:
     try:
         return statuses(raw.get(key))  # type: ignore[call-arg]
     except ValueError:
-        raise _Bad(at + key, f"{raw.get(key)!r} is not a status") from None
+        raise _Bad(at + key, f"{shown(raw.get(key))} is not a status") from None
 
 
 def _names(raw: Fields, key: str, at: str) -> tuple[str, ...]:
@@ -167,6 +167,11 @@ def _moment(raw: Fields, key: str, at: str) -> datetime | None:
     if value is not None and moment is None:
         raise _Bad(at + key, "must be an RFC 3339 time with an offset")
     return moment
+
+
+def _timestamp(value: object) -> datetime | None:
+    """Text would look the same to people, but a query for Timestamps would never find it."""
+    return times.from_value(value) if isinstance(value, datetime) else None
 
 
 def _lease(raw: object, at: str) -> Lease | None:
@@ -212,9 +217,9 @@ def size_of(value: object) -> int:
         if isinstance(item, str):
             # Surrogates cannot be encoded; counting characters is near enough for a limit.
             total += 1 + (len(item) if item.isascii() else len(item.encode("utf-8", "replace")))
-        elif isinstance(item, Mapping):
-            todo.extend(item.keys())
-            todo.extend(item.values())
+        elif isinstance(item, dict | Mapping):
+            todo += item
+            todo += item.values()
         elif isinstance(item, list | tuple):
             todo.extend(item)
         elif isinstance(item, bytes):

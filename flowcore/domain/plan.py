@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from flowcore.domain import moves
 from flowcore.domain.dependencies import blocked_error, blockers
-from flowcore.domain.errors import Code, StepError
+from flowcore.domain.errors import Code, StepError, one_line
 from flowcore.domain.model import Run, RunStatus, Step, StepStatus
 from flowcore.domain.patch import Patch, between
 from flowcore.domain.retry import step_delay
@@ -59,7 +59,7 @@ def settled(run: Run, now: datetime) -> Run:
     if run.status.finished:
         return _finished(run, now)
     if run.defect:
-        error = StepError(Code.FLOW_RUN_INVALID, str(run.defect), details={"path": run.defect.path})
+        error = StepError(Code.FLOW_RUN_INVALID, one_line(str(run.defect)), details={"path": run.defect.path})
         return _finished(replace(run, status=RunStatus.FAILED, error=error), now)
     if run.cancel_requested and not _complete(run):
         return _finished(replace(run, status=RunStatus.CANCELLED), now)
@@ -67,9 +67,9 @@ def settled(run: Run, now: datetime) -> Run:
     for row in (_end_leases, _offer_again, _retry, _fail, _skip, _promote, _conclude):
         after = row(after, now)
         if after.status.finished:
-            # A run that ends gives the lost leases of this very moment no successor.
-            lost = [step for step in run.in_status(StepStatus.RUNNING) if after.steps[step.step_id] != step]
-            return _finished(after.with_steps(*lost), now)
+            # A run that ends gives nothing another try: neither lost leases nor failures with retries left.
+            ended = run.in_status(StepStatus.RUNNING, StepStatus.FAILED)
+            return _finished(after.with_steps(*ended), now)
     return after
 
 
@@ -77,7 +77,7 @@ def _finished(run: Run, now: datetime) -> Run:
     """A finished run leaves nothing waiting and promotes nothing; RUNNING steps are left to their workers."""
     run = _end_leases(run if run.finished_at else replace(run, finished_at=now), now)
     waiting = run.in_status(*_NOT_BEGUN)
-    if run.defect or not waiting:
+    if run.defect or not waiting or (run.error and run.error.code == Code.FLOW_RUN_INVALID):
         return run  # the steps of a broken document are not ours to close
     if run.status is RunStatus.CANCELLED:
         return run.with_steps(*(moves.cancelled(step, now) for step in waiting))
@@ -105,7 +105,7 @@ def _without_worker(run: Run, step: Step, now: datetime) -> Step:
     allowed = LEASE_LOSSES_ALLOWED.get(step.step_type, DEFAULT_LEASE_LOSSES_ALLOWED)
     if run.status.finished or lost.lease_losses > allowed:
         return lost
-    return moves.ready(moves.with_attempt_kept(lost), now)
+    return moves.rested(lost, not_before=None)  # and `_promote` offers it again at once
 
 
 def _offer_again(run: Run, now: datetime) -> Run:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import MappingProxyType
 
 from flowcore.domain.errors import StepError
-
-# A server may ask for patience, not for eternity.
-LONGEST_RETRY_AFTER = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,10 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "advance": Policy(attempts=8, low=0.1, high=0.5, factor=1.5, cap=5.0, first=_AT_ONCE),
         "sweep": Policy(attempts=5, low=0.1, high=0.5, factor=1.5, cap=5.0, first=_AT_ONCE),
         "finalize": Policy(attempts=None, low=0.1, high=0.5, factor=1.5, cap=5.0, first=_AT_ONCE),
-        # Calls to the outside, inside one invocation.
+        # Calls to the outside, inside one invocation. `firestore` is for silence, not for lost races; the last write
+        # of a step is worth every second there is.
         "firestore": _SEED,
+        "firestore_finalize": replace(_SEED, attempts=None),
         "gcs_read": _SEED,
         "gcs_write": _SEED,
         "bigquery": _SEED,
@@ -72,7 +71,7 @@ def next_delay(policy: Policy, failures: int, luck: float, error: StepError | No
         low, high = min(policy.low * grown, policy.cap), min(policy.high * grown, policy.cap)
     delay = low + luck * (high - low)
     asked = error.retry_after if error else None
-    return max(delay, min(asked, LONGEST_RETRY_AFTER)) if asked else delay
+    return max(delay, asked) if asked else delay
 
 
 def step_delay(run_id: str, step_id: str, attempt: int, failures: int, error: StepError | None) -> timedelta:

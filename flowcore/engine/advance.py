@@ -25,7 +25,8 @@ class Advance:
     def handle(self, event: FlowEvent) -> None:
         """Exceptions are for the platform: it delivers the event again."""
         log = self.log.bind(run_id=event.run_id, event_id=event.event_id)
-        patience = Patience(POLICIES["advance"], self.clock, self.chance, self.clock.monotonic() + self.seconds)
+        ends = self.clock.monotonic() + self.seconds
+        patience = Patience(POLICIES["firestore"], self.clock, self.chance, ends, races=POLICIES["advance"])
         done = update(self.runs, event.run_id, event.snapshot, lambda run: plan(run, self.clock.now()), patience)
         if done.run is None:
             log.info("event_ignored", reason="flow_run_not_found", code=Code.FLOW_RUN_NOT_FOUND)

@@ -21,6 +21,7 @@ class StepContext:
     run: Run
     step: Step
     results: Results
+    main_object: str
     deadline: Deadline
     clock: Clock
     log: Log
@@ -33,17 +34,23 @@ class StepContext:
         """Seconds that a call begun now may take, with the reserve for recording its result kept back."""
         return self.deadline.room(self.clock.monotonic())
 
-    def uri_of(self, step_id: str, named_by: str) -> str:
+    @property
+    def uri(self) -> str:
+        """Where this step's result will lie."""
+        return self.results.artifacts.uri(self.main_object)
+
+    def uri_of(self, step_id: str, named_by: str, output: str = "gcs_uri") -> str:
         """Where another step's result lies. `named_by` is the input that names the step, for the message."""
         where = f"steps.{self.step.step_id}.inputs.{named_by}"
         other = self.run.steps.get(step_id)
         if other is None:
             raise ValidationError(Code.INVALID_STEP_INPUTS, f"{where}: {step_id!r} is not a step of this run")
-        if other.status is not StepStatus.SUCCEEDED or not other.gcs_uri:
+        uri = other.outputs.get(output)
+        if other.status is not StepStatus.SUCCEEDED or not isinstance(uri, str) or not uri:
             raise ValidationError(
-                Code.INVALID_STEP_INPUTS, f"{where}: {step_id!r} is {other.status} and has no outputs.gcs_uri"
+                Code.INVALID_STEP_INPUTS, f"{where}: {step_id!r} is {other.status}, its outputs.{output} cannot be used"
             )
-        return other.gcs_uri
+        return uri
 
     def read(self, uri: str) -> bytes:
         return self.results.reading.persist(lambda: self.results.artifacts.read(uri))
@@ -51,4 +58,6 @@ class StepContext:
     def keep(self, name: str, artifact: Artifact) -> str:
         """Store an object beside the step's result, once; returns its URI."""
         path = side_object(self.run.run_id, self.step, name)
+        if path == self.main_object:
+            raise ValidationError(Code.INVALID_STEP_INPUTS, f"{name!r} is the name of the step's own result")
         return self.results.put(self.run.run_id, self.step, path, artifact).gcs_uri

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flowcore.domain.model import RUN_ID, Snapshot
+from flowcore.ports import Log
 
 _TYPES = tuple(f"google.cloud.firestore.document.v1.{change}" for change in ("created", "updated", "written"))
 _SUBJECT = re.compile(r"documents/(?P<collection>[^/]+)/(?P<document>[^/]+)")
@@ -48,3 +49,11 @@ def parse_event(attributes: Mapping[str, object], data: object, collection: str,
         return Ignored(event_id, "invalid_run_id")
     snapshot = decode(run_id, data)
     return FlowEvent(event_id, run_id, snapshot if snapshot and snapshot.run_id == run_id else None)
+
+
+def received(parsed: FlowEvent | Ignored, log: Log) -> FlowEvent | None:
+    """The event, if it is for us. If not, that is said once, and there is nothing else to do."""
+    if isinstance(parsed, FlowEvent):
+        return parsed
+    log.info("event_ignored", event_id=parsed.event_id, reason=parsed.reason)
+    return None

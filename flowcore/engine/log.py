@@ -6,16 +6,20 @@ A log line is never worth a step. Whatever goes wrong while one is made costs th
 from __future__ import annotations
 
 import json
+import math
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
+from itertools import islice
 from types import MappingProxyType
 
 MASKED = "[redacted]"
 STRING_LIMIT = 4096
 ITEMS_LIMIT = 200
 DEPTH_LIMIT = 8
+LINE_LIMIT = 64_000
 
 # Compared without case, underscores and dashes, anywhere in the key: `x-api-key` and `geminiApiKey` are keys too.
 _SECRET = (
@@ -37,29 +41,52 @@ _HARMLESS = ("tokencount", "tokenstotal", "totaltokens", "maxoutputtokens")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
-def redacted(value: object, depth: int = 0) -> object:
+def redacted(value: object) -> object:
     """A value that may be logged: plain, bounded, and without what has to stay secret."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return value if len(value) <= STRING_LIMIT else value[:STRING_LIMIT] + "…"
-    if depth >= DEPTH_LIMIT:
-        return "…"
-    if isinstance(value, Mapping):
-        items = list(value.items())[:ITEMS_LIMIT]
-        return {str(key): MASKED if _is_secret(str(key)) else redacted(item, depth + 1) for key, item in items}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [redacted(item, depth + 1) for item in list(value)[:ITEMS_LIMIT]]
-    if isinstance(value, BaseException):
-        # Where it happened is ours to show; what it says may quote a prompt.
-        frames = traceback.extract_tb(value.__traceback__)
-        return {
-            "exception": type(value).__name__,
-            "trace": [f"{f.name} {f.filename}:{f.lineno}" for f in frames[-20:]],
-        }
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    return redacted(str(value), depth + 1)
+    return _Gate().passed(value, depth=0)
+
+
+class _Gate:
+    """Counts what it lets through: a line has a size, and a value may contain itself."""
+
+    def __init__(self) -> None:
+        self.left = LINE_LIMIT
+
+    def passed(self, value: object, depth: int) -> object:
+        self.left -= 8
+        if value is None or isinstance(value, bool | int):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if isinstance(value, str):
+            return self._text(value)
+        if depth >= DEPTH_LIMIT or self.left <= 0:
+            return "…"
+        if isinstance(value, Mapping):
+            items = islice(value.items(), ITEMS_LIMIT)
+            return {self._text(str(key)): self._item(str(key), item, depth) for key, item in items}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.passed(item, depth + 1) for item in islice(value, ITEMS_LIMIT)]
+        if isinstance(value, BaseException):
+            return self.passed(_whereabouts(value), depth + 1)
+        if isinstance(value, Enum | datetime):
+            return self._text(str(value))
+        # Whatever else it is may hold anything; its type is enough to find it.
+        return f"({type(value).__name__})"
+
+    def _item(self, key: str, item: object, depth: int) -> object:
+        return MASKED if _is_secret(key) else self.passed(item, depth + 1)
+
+    def _text(self, text: str) -> str:
+        limit = max(0, min(STRING_LIMIT, self.left))
+        self.left -= len(text[:limit])
+        return text if len(text) <= limit else text[:limit] + "…"
+
+
+def _whereabouts(exc: BaseException) -> Mapping[str, object]:
+    """Where it happened is ours to show; what it says may quote a prompt."""
+    frames = traceback.extract_tb(exc.__traceback__)[-20:]
+    return {"exception": type(exc).__name__, "trace": [f"{f.name} {f.filename}:{f.lineno}" for f in frames]}
 
 
 def _is_secret(key: str) -> bool:
@@ -100,6 +127,6 @@ class JsonLog:
             }
             safe = redacted({**self.fields, **fields})
             body = safe if isinstance(safe, dict) else {}
-            self.write(json.dumps({**body, **envelope}, ensure_ascii=True, default=str))
+            self.write(json.dumps({**body, **envelope}))
         except Exception:  # noqa: BLE001 - by design: a log line never costs a step
             return

@@ -15,18 +15,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    policy: Policy
+    silence: Policy  # when nobody answers
     clock: Clock
     chance: Chance
     ends: float  # on the monotonic clock: nothing is begun after this
+    races: Policy | None = None  # when somebody else was faster
 
-    def wait(self, failures: int, error: StepError | None = None) -> bool:
-        """Wait as the policy says after so many failures. False, at once, when the policy or the time is used up."""
-        delay = next_delay(self.policy, failures, self.chance.luck(), error)
-        if delay is None or self.clock.monotonic() + delay >= self.ends:
-            return False
-        self.clock.sleep(delay)
-        return True
+    def after_race(self, lost: int) -> bool:
+        """Wait before deciding anew. False, at once, when the policy or the time is used up."""
+        return self.races is not None and self._wait(self.races, lost, None)
+
+    def after_silence(self, failures: int, error: StepError) -> bool:
+        """Wait before asking again, as long as the other side wished if it said so."""
+        return self._wait(self.silence, failures, error)
 
     def persist(self, call: Callable[[], T]) -> T:
         """Call until it answers. Only silence is worth another try: a refusal would be repeated."""
@@ -36,5 +37,12 @@ class Patience:
                 return call()
             except NetworkError as silence:
                 failures += 1
-                if not self.wait(failures, silence.error):
+                if not self.after_silence(failures, silence.error):
                     raise
+
+    def _wait(self, policy: Policy, failures: int, error: StepError | None) -> bool:
+        delay = next_delay(policy, failures, self.chance.luck(), error)
+        if delay is None or self.clock.monotonic() + delay >= self.ends:
+            return False
+        self.clock.sleep(delay)
+        return True

@@ -60,7 +60,7 @@ class Sweep:
         return report
 
     def _settle(self, snapshot: Snapshot, ends: float) -> bool:
-        patience = Patience(POLICIES["sweep"], self.clock, self.chance, ends)
+        patience = Patience(POLICIES["firestore"], self.clock, self.chance, ends, races=POLICIES["sweep"])
         done = update(self.runs, snapshot.run_id, snapshot, lambda run: plan(run, self.clock.now()), patience)
         log_moves(self.log.bind(run_id=snapshot.run_id), done.patch)
         return bool(done.patch)

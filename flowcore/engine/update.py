@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flowcore.domain.errors import NetworkError, StepError
+from flowcore.domain.errors import NetworkError
 from flowcore.domain.model import Run, Snapshot
 from flowcore.domain.parse import parse_run
 from flowcore.domain.patch import NOTHING, Patch, apply
@@ -36,25 +36,25 @@ class Updated:
 
 def update(runs: Runs, run_id: str, snapshot: Snapshot | None, decide: Decide, patience: Patience) -> Updated:
     """Decide and write; when the run has moved, read it and decide again. The snapshot saves the first read."""
-    conflicts = 0
+    races = silences = 0
     while True:
-        error: StepError | None = None
         try:
             snapshot = snapshot or runs.get(run_id)
             if snapshot is None:
-                return Updated(None, None, NOTHING, conflicts)
+                return Updated(None, None, NOTHING, races)
             run = parse_run(snapshot)
             patch = decide(run)
             if not patch:
-                return Updated(snapshot, run, NOTHING, conflicts)
+                return Updated(snapshot, run, NOTHING, races)
             update_time = runs.update(run_id, patch, snapshot.update_time)
             after = Snapshot(run_id, apply(snapshot.document, patch), update_time)
-            return Updated(after, parse_run(after), patch, conflicts)
+            return Updated(after, parse_run(after), patch, races)
         except Conflict:
-            gave_up: Exception = Contended(f"{run_id}: {conflicts + 1} writes lost against others")
+            races += 1
+            if not patience.after_race(races):
+                raise Contended(f"{run_id}: {races} writes lost against others") from None
         except NetworkError as silence:
-            gave_up, error = silence, silence.error
-        conflicts += 1
+            silences += 1
+            if not patience.after_silence(silences, silence.error):
+                raise
         snapshot = None
-        if not patience.wait(conflicts, error):
-            raise gave_up

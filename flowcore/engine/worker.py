@@ -14,12 +14,12 @@ from typing import Generic, TypeVar
 
 from flowcore.domain.artifacts import DEFAULT_NAME, Artifact, main_object
 from flowcore.domain.budget import Deadline, TimeBudget
-from flowcore.domain.errors import Code, StepFailed, classify
+from flowcore.domain.errors import Code, NetworkError, StepFailed, classify
 from flowcore.domain.lifecycle import LEASE_MARGIN, adopt, adoptable, claim, claimable, finalize, held
 from flowcore.domain.model import Run, Snapshot, Step, StepStatus
 from flowcore.domain.moves import Failed, Succeeded
 from flowcore.domain.parse import parse_run
-from flowcore.domain.retry import POLICIES
+from flowcore.domain.retry import POLICIES, Policy
 from flowcore.engine.context import StepContext
 from flowcore.engine.event import FlowEvent
 from flowcore.engine.patience import Patience
@@ -102,8 +102,11 @@ class _Delivery(Generic[Inputs]):
         except Contended:
             self.log.info("event_noop", reason="claim_conflict", code=Code.STEP_CLAIM_CONFLICT)
             return None
-        except Exception:
-            self.log.error("claim_failed", code=Code.FIRESTORE_CLAIM_FAILED)
+        except NetworkError as silence:
+            self.log.error("claim_failed", code=silence.error.code)
+            raise
+        except Exception as exc:
+            self.log.error("claim_failed", code=Code.FIRESTORE_CLAIM_FAILED, exc_info=exc)
             raise
         if claimed.run is None:
             self.log.info("event_ignored", reason="flow_run_not_found", code=Code.FLOW_RUN_NOT_FOUND)
@@ -145,7 +148,7 @@ class _Delivery(Generic[Inputs]):
             if found:
                 return as_success(found, reused=True)
             inputs = self.worker.step_type.read_inputs(step.inputs)
-            context = StepContext(run, step, results, self.deadline, self.worker.clock, log)
+            context = StepContext(run, step, results, name, self.deadline, self.worker.clock, log)
             return results.put(run.run_id, step, name, self.worker.step_type.execute(context, inputs))
         except StepFailed as failure:
             return Failed(failure.error, failure.outputs)
@@ -157,9 +160,9 @@ class _Delivery(Generic[Inputs]):
         now = self.worker.clock.now
         try:
             done = self._update(snapshot, lambda run: finalize(run, self.token, outcome, now()), "finalize")
-        except Exception:
+        except Exception as exc:
             # The redelivered event will find the object, or the lease will end: the step is not forgotten.
-            log.error("finalize_failed", code=Code.FIRESTORE_FINALIZE_FAILED)
+            log.error("finalize_failed", code=Code.FIRESTORE_FINALIZE_FAILED, exc_info=exc)
             raise
         if not done.patch:
             log.info("event_noop", reason="already_final", code=Code.STEP_FINALIZE_CONFLICT)
@@ -191,9 +194,10 @@ class _Delivery(Generic[Inputs]):
             writing=self._patience("gcs_write", ends - reserve / 2),
         )
 
-    def _update(self, snapshot: Snapshot | None, decide: Decide, policy: str) -> Updated:
-        patience = self._patience(policy, self.deadline.ends)
+    def _update(self, snapshot: Snapshot | None, decide: Decide, races: str) -> Updated:
+        silence = "firestore_finalize" if races == "finalize" else "firestore"
+        patience = self._patience(silence, self.deadline.ends, POLICIES[races])
         return update(self.worker.runs, self.event.run_id, snapshot, decide, patience)
 
-    def _patience(self, policy: str, ends: float) -> Patience:
-        return Patience(POLICIES[policy], self.worker.clock, self.worker.chance, ends)
+    def _patience(self, silence: str, ends: float, races: Policy | None = None) -> Patience:
+        return Patience(POLICIES[silence], self.worker.clock, self.worker.chance, ends, races)

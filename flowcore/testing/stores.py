@@ -54,7 +54,7 @@ class MemoryRuns:
         return self._query(lambda document: document.get("status") == "PENDING" or _has_come(document, now))
 
     def unfinished(self) -> Iterator[Snapshot]:
-        return self._query(lambda document: document.get("status") in ("PENDING", "RUNNING"))
+        return self._query(lambda document: document.get("status") not in ("SUCCEEDED", "FAILED", "CANCELLED"))
 
     def _query(self, wanted: Callable[[Mapping[str, object]], bool]) -> Iterator[Snapshot]:
         found = self.wire.carry("query", lambda: [s for s in self._documents.values() if wanted(s.document)])
@@ -88,6 +88,9 @@ class MemoryArtifacts:
     objects: dict[str, tuple[StoredObject, bytes]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
+    def uri(self, name: str) -> str:
+        return f"gs://{self.bucket}/{name}"
+
     def find(self, name: str) -> StoredObject | None:
         return self.wire.carry("find", lambda: self.objects[name][0] if name in self.objects else None)
 
@@ -103,7 +106,7 @@ class MemoryArtifacts:
         with self._lock:
             if name in self.objects:
                 raise ObjectExists(name)
-            stored = StoredObject(name, f"gs://{self.bucket}/{name}", dict(metadata))
+            stored = StoredObject(name, self.uri(name), dict(metadata))
             self.objects[name] = (stored, content)
             return stored
 

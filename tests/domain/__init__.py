@@ -1,0 +1,1 @@
+"""The pure core: decisions on runs, without a world around them."""

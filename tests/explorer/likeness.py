@@ -1,0 +1,106 @@
+"""What may be taken for the same, so that the search ends: each reduction with its reason.
+
+None of them is taken on trust where it can be tried out: stand-ins are run beside what they stand for, on the real
+code, and the search stops with an error if the two do not ask the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from flowcore.domain.model import StepStatus
+from flowcore.testing.world import T0
+from tests.explorer.documents import Documents
+from tests.explorer.programs import CONFLICT, OK, SILENCE, Answer, Call, Node, Programs
+from tests.explorer.scenarios import Budget, Scenario
+from tests.explorer.states import EXPIRY, RETRY, Delivery, Invocation, State
+
+
+@dataclass(slots=True)
+class Likeness:
+    scenario: Scenario
+    budget: Budget
+    documents: Documents
+    code: Programs
+    _events: dict[tuple[str, frozenset[str]], int] = field(default_factory=dict)
+    _claims: dict[tuple[str, datetime, str | None, tuple[Answer, ...]], int] = field(default_factory=dict)
+
+    def about(self, delivery: Delivery) -> tuple[str, frozenset[str]]:
+        """What an event is to its function: for a worker, the step it would claim; for the others, the run."""
+        call = self._first_call(delivery.program, delivery.document)
+        paths = call.patch.changes if call and call.patch else ()
+        return delivery.program, frozenset(path for path in paths if path.endswith("lease"))
+
+    def hopeless(self, program: str, document: int, used: tuple[int, ...]) -> bool:
+        """Whether nothing that this program may do without a claim can ever change the document again."""
+        run = self.documents.run(document)
+        if run.status.finished and self.scenario.retry and not used[RETRY]:
+            return False
+        if program in ("advance", "sweep"):
+            return run.status.finished and not run.in_status(StepStatus.RUNNING)
+        mine = [step.status for step in run.steps.values() if step.step_type == program]
+        settled = run.status.finished and StepStatus.RUNNING not in mine
+        return settled or all(status is StepStatus.SUCCEEDED for status in mine)
+
+    def unnoticed(self, state: State, node: Node, answer: Answer) -> bool:
+        """Whether the next call may be made at once, because its order is nothing to anybody else."""
+        call = node.call
+        if call is None or call.kind == "pay" or answer == CONFLICT:
+            return True
+        if answer[0] == "document" and len(node.answers) > 1:
+            # After reading again: whatever came between would only make it read once more. (The first decision is
+            # another matter: it is made on the event's own snapshot, or on what a sweep's query brought.)
+            return True
+        if call.kind != "find":
+            return False
+        # A holder looks for its object. Nobody else can make it while nobody else has claimed the step, and nobody
+        # will while no lease can end.
+        others = (self.code.nodes[other.node].claimed for other in state.invocations)
+        return not state.may(EXPIRY, self.budget) and node.claimed not in others
+
+    def overtaken_delivery(self, delivery: Delivery, current: int) -> Delivery:
+        """Somebody has written since: the write of this event will be refused, whatever its document says."""
+        return Delivery(delivery.program, self._event_stand_in(delivery, current), False)
+
+    def overtaken_invocation(self, other: Invocation, current: int, others_hold: frozenset[str]) -> Invocation:
+        """Somebody has written: a write that is still to come will be refused, so it may be refused now."""
+        number, node = other.node, self.code.nodes[other.node]
+        if node.call and node.call.kind == "update" and other.fresh:
+            number = self.code.answered(number, CONFLICT)
+            if node.event is not None and self.code.nodes[number].answers == (CONFLICT,):
+                event = self._event_stand_in(Delivery(node.program, node.event, False), current)
+                number = self.code.answered(self.code.start(node.program, node.now, event), CONFLICT)
+        if node.claimed:
+            number = self._claim_stand_in(number)
+        return Invocation(number, False, tuple(name for name in other.holds if name in others_hold), False)
+
+    def _event_stand_in(self, delivery: Delivery, current: int) -> int:
+        """Overtaken events about the same thing are one."""
+        call = self._first_call(delivery.program, delivery.document)
+        if call is None or call.kind != "update":
+            return delivery.document
+        stand_in = self._events.setdefault(self.about(delivery), delivery.document)
+        if stand_in != delivery.document:
+            both = [self._after_reading(delivery.program, event, current) for event in (stand_in, delivery.document)]
+            if both[0] != both[1]:
+                raise AssertionError(f"{delivery.program}: {stand_in} and {delivery.document} are not alike: {both}")
+        return stand_in
+
+    def _claim_stand_in(self, number: int) -> int:
+        """Of a claim that has been overtaken, what it was made on is history: what came after it is what counts."""
+        node = self.code.nodes[number]
+        landed = next(index for index, answer in enumerate(node.answers) if answer in (OK, SILENCE))
+        after = node.answers[landed + (1 if node.answers[landed] == OK else 2) :]
+        stand_in = self._claims.setdefault((node.program, node.now, node.claimed, after), number)
+        asked = [(call.kind, call.name) for call in (node.call, self.code.nodes[stand_in].call) if call]
+        if len(asked) != 2 or asked[0] != asked[1]:
+            raise AssertionError(f"{node} and {self.code.nodes[stand_in]} are not alike: {asked}")
+        return stand_in
+
+    def _first_call(self, program: str, event: int) -> Call | None:
+        return self.code.nodes[self.code.start(program, T0, event)].call
+
+    def _after_reading(self, program: str, event: int, current: int) -> Call | None:
+        lost = self.code.answered(self.code.start(program, T0, event), CONFLICT)
+        return self.code.nodes[self.code.answered(lost, ("document", current, ()))].call

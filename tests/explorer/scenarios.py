@@ -1,0 +1,74 @@
+"""Small worlds: each a flow of one to three steps, and what an operator may do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowcore.testing.builders import a_run, a_step
+
+FAULTS = ("crash", "duplicate", "drop", "reply", "expiry")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much may go wrong: so many faults of each kind, and so many together."""
+
+    each: int
+    together: int
+
+    def __str__(self) -> str:
+        return f"{self.each} of each kind, {self.together} together"
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    name: str
+    steps: Mapping[str, Mapping[str, object]]
+    levels: tuple[Budget, ...]  # from the least that must close, upwards
+    refusals: int = 0  # how often a provider may say no for good
+    cancel: bool = False
+    retry: bool = False
+    events: bool = True  # False: every event is lost, always
+    late_events: bool = False  # deliver also what is a no-op unless it comes late
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        types = sorted({str(step["stepType"]) for step in self.steps.values()})
+        return ("advance", *types)
+
+    def initial(self) -> dict[str, object]:
+        return a_run("PENDING", steps=self.steps)
+
+
+_ONE_STEP = (Budget(2, 10), Budget(3, 15))
+_MORE_STEPS = (Budget(1, 2), Budget(1, 3), Budget(1, 5), Budget(2, 4))
+
+SCENARIOS = (
+    Scenario("single", {"a": a_step("LLM_REPORT", timeframe="1M")}, _ONE_STEP),
+    Scenario("single, late events", {"a": a_step("A")}, _ONE_STEP, late_events=True),
+    Scenario("every event lost", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _ONE_STEP, events=False),
+    Scenario("chain", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _MORE_STEPS),
+    Scenario(
+        "fork",
+        {"a": a_step("A"), "b": a_step("B", depends_on=["a"]), "c": a_step("C", depends_on=["a"])},
+        _MORE_STEPS,
+    ),
+    Scenario(
+        "join",
+        {"a": a_step("A"), "b": a_step("B"), "c": a_step("C", depends_on=["a", "b"])},
+        _MORE_STEPS,
+    ),
+    Scenario("two of one type", {"a": a_step("A"), "b": a_step("A")}, _MORE_STEPS),
+    Scenario("an optional step", {"a": a_step("A", optional=True), "b": a_step("B")}, _MORE_STEPS, refusals=1),
+    Scenario(
+        "an optional step that another needs",
+        {"a": a_step("A", optional=True), "b": a_step("B", depends_on=["a"])},
+        _MORE_STEPS,
+        refusals=1,
+    ),
+    Scenario("a cancel", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _MORE_STEPS, cancel=True),
+    Scenario(
+        "a manual retry", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _MORE_STEPS, refusals=1, retry=True
+    ),
+)

@@ -1,0 +1,1 @@
+"""The language-neutral cases of spec/vectors, replayed on the real code."""
