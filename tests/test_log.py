@@ -19,7 +19,7 @@ from tests.engine.stage import Stage, report_ready
 
 SECRET_KEYS = """apiKey token secret authorization credentials systemInstruction userPrompt promptText candidateText
 rawOutput outputText api_key x-api-key API-KEY geminiApiKey clientSecret accessToken lease_token password
-Authorization raw_output user_prompt SYSTEM_INSTRUCTION""".split()
+Authorization raw_output user_prompt SYSTEM_INSTRUCTION"""
 CLOUD_LOGGING_LIMIT = 256 * 1024
 
 
@@ -55,7 +55,7 @@ def test_line_has_what_cloud_logging_reads() -> None:
     }
 
 
-@pytest.mark.parametrize("key", SECRET_KEYS)
+@pytest.mark.parametrize("key", SECRET_KEYS.split())
 def test_secret_is_masked_at_any_depth(key: str) -> None:  # E38
     nested: object = {key: "hunter2"}
     for wrap in (lambda v: v, lambda v: {"a": v}, lambda v: [v], lambda v: {"a": [{"b": (v,)}]}):
@@ -235,13 +235,11 @@ def test_whole_life_of_a_step_logs_no_secret() -> None:  # E38
 
 
 def test_log_that_drops_its_lines_does_not_change_the_outcome() -> None:  # E39
-    outcomes = []
-    for hostile in (False, True):
-        stage = Stage()
-        sink: list[str] = []
-        worker = stage.worker()
-        if hostile:
-            worker = replace(worker, log=JsonLog(lambda text: sink[10**9], lambda: T0).bind(odd=Hostile()))
-        worker.handle(stage.put(report_ready()))
-        outcomes.append(stage.document)
-    assert outcomes[0] == outcomes[1]
+    def broken(text: str) -> None:
+        raise BrokenPipeError
+
+    quiet, noisy = Stage(), Stage()
+    quiet.worker().handle(quiet.put(report_ready()))
+    hostile = JsonLog(broken, lambda: T0).bind(odd=Hostile())
+    replace(noisy.worker(), log=hostile).handle(noisy.put(report_ready()))
+    assert noisy.document == quiet.document

@@ -112,7 +112,7 @@ def recorded(found: Mapping[str, str], key: str) -> Mapping[str, object]:
     """The `outputs` or `execution` that an object's author recorded in its metadata; empty if it cannot be read."""
     try:
         value = json.loads(found.get(key, "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return NO_VALUES
     return value if isinstance(value, dict) else NO_VALUES
 

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import ClassVar
 
 MESSAGE_LIMIT = 500
-DETAILS_LIMIT = 4000
 # A server may ask for patience, not for eternity.
 LONGEST_RETRY_AFTER = 3600
 
@@ -146,7 +145,7 @@ class StepFailed(Exception):
             code=code,
             message=one_line(message),
             retryable=may_retry(code, self.retryable_by_nature if retryable is None else retryable),
-            details=_bounded(details),
+            details=details or None,
         )
 
 
@@ -199,13 +198,3 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else value[:59] + "…")
     return "nothing" if value is None else f"a {type(value).__name__}"
-
-
-def _bounded(details: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """Details are for diagnosis; a run document has no room for more than a page of them."""
-    if not details:
-        return None
-    if len(repr(details)) <= DETAILS_LIMIT:
-        return details
-    kept = {key: value for key, value in details.items() if isinstance(value, bool | int | float)}
-    return {**kept, "reason": one_line(str(details.get("reason", ""))), "truncated": True}

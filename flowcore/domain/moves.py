@@ -6,16 +6,20 @@ FAILED or SKIPPED, `outputs.gcs_uri` whenever SUCCEEDED, and an `attempt` that o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from flowcore.domain import patch
-from flowcore.domain.errors import StepError
+from flowcore.domain.errors import StepError, one_line
 from flowcore.domain.model import NO_VALUES, Lease, Step, StepStatus, no_values
+from flowcore.domain.plain import plain_map
 from flowcore.domain.times import to_text
 
 KEPT_ATTEMPTS = 5
+DETAILS_LIMIT = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ def succeeded(step: Step, result: Succeeded, now: datetime) -> Step:
     execution = {"attempts": {"total": step.attempt}, **result.execution, "timing": _timing(step, now)}
     if result.reused:
         execution["reused"] = True
-    outputs = {**step.outputs, **result.outputs, "gcs_uri": result.gcs_uri, "execution": execution}
+    given = plain_map({**result.outputs, "gcs_uri": result.gcs_uri, "execution": execution})
+    outputs = {**step.outputs, **given}
     return replace(step, status=StepStatus.SUCCEEDED, finished_at=now, outputs=outputs, error=None, lease=None)
 
 
@@ -71,9 +76,9 @@ def failed(step: Step, error: StepError, now: datetime, outputs: Mapping[str, ob
         step,
         status=StepStatus.FAILED,
         finished_at=now,
-        error=error,
+        error=replace(error, details=_bounded(error.details)),
         lease=None,
-        outputs={**step.outputs, **outputs},
+        outputs={**step.outputs, **plain_map(outputs)},
     )
 
 
@@ -125,6 +130,17 @@ def with_attempt_kept(step: Step) -> Step:
         lease=None,
         outputs=NO_VALUES,
     )
+
+
+def _bounded(details: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """Details are for diagnosis, and a run document has no room for more than a page of them."""
+    if not details:
+        return None
+    plain = plain_map(details)
+    if len(json.dumps(plain, default=str)) <= DETAILS_LIMIT:
+        return plain
+    figures = {key: value for key, value in plain.items() if isinstance(value, bool | int | float)}
+    return {**dict(islice(figures.items(), 20)), "reason": one_line(str(plain.get("reason", ""))), "truncated": True}
 
 
 def _timing(step: Step, now: datetime) -> dict[str, object]:

@@ -121,10 +121,13 @@ def _step(step_id: str, raw: object) -> Step:
 
 
 def _status(raw: Fields, key: str, statuses: type[T], at: str = "") -> T:
+    value = raw.get(key)
     try:
-        return statuses(raw.get(key))  # type: ignore[call-arg]
+        if isinstance(value, str):
+            return statuses(value)  # type: ignore[call-arg]
     except ValueError:
-        raise _Bad(at + key, f"{shown(raw.get(key))} is not a status") from None
+        pass  # said below, as for any other value
+    raise _Bad(at + key, f"{shown(value)} is not a status")
 
 
 def _names(raw: Fields, key: str, at: str) -> tuple[str, ...]:

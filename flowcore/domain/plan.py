@@ -67,9 +67,9 @@ def settled(run: Run, now: datetime) -> Run:
     for row in (_end_leases, _offer_again, _retry, _fail, _skip, _promote, _conclude):
         after = row(after, now)
         if after.status.finished:
-            # A run that ends gives nothing another try: neither lost leases nor failures with retries left.
-            ended = run.in_status(StepStatus.RUNNING, StepStatus.FAILED)
-            return _finished(after.with_steps(*ended), now)
+            # A run that ends badly gives nothing another try: neither lost leases nor failures with retries left.
+            untried = () if after.status is RunStatus.SUCCEEDED else (StepStatus.RUNNING, StepStatus.FAILED)
+            return _finished(after.with_steps(*run.in_status(*untried)), now)
     return after
 
 

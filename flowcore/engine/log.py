@@ -78,8 +78,10 @@ class _Gate:
         return MASKED if _is_secret(key) else self.passed(item, depth + 1)
 
     def _text(self, text: str) -> str:
-        limit = max(0, min(STRING_LIMIT, self.left))
-        self.left -= len(text[:limit])
+        # Written as JSON, an odd character may take twelve.
+        size = 1 if text.isascii() and text.isprintable() else 12
+        limit = max(0, min(STRING_LIMIT, self.left // size))
+        self.left -= size * len(text[:limit])
         return text if len(text) <= limit else text[:limit] + "…"
 
 

@@ -123,18 +123,24 @@ def storable(value: Mapping[str, object]) -> dict[str, object]:
 
 
 def _storable(value: object) -> object:
-    if value is None or type(value) in (bool, int, float, str, bytes, datetime):
+    if value is None or type(value) in (bool, float, bytes, datetime):
+        return value
+    if type(value) is int and -(2**63) <= value < 2**63:
+        return value
+    if type(value) is str:
+        value.encode("utf-8")  # lone surrogates cannot travel
         return value
     if isinstance(value, dict):
         return storable(value)
-    if isinstance(value, list):
+    if isinstance(value, list) and not any(isinstance(item, list) for item in value):
         return [_storable(item) for item in value]
-    raise TypeError(f"Firestore cannot store a {type(value).__name__}: {value!r}")
+    raise TypeError(f"Firestore cannot store this {type(value).__name__}")
 
 
 def _key(key: object) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"Firestore cannot store a key that is a {type(key).__name__}: {key!r}")
+    if not isinstance(key, str) or not key or (key.startswith("__") and key.endswith("__")):
+        raise TypeError(f"Firestore cannot store a field named {key!r}")
+    key.encode("utf-8")
     return key
 
 

@@ -33,8 +33,8 @@ def test_step_behind_a_living_one_is_not(status: str) -> None:
 
 def test_cause_is_carried_down_any_number_of_levels() -> None:
     chain = {f"s{number}": ("PENDING", [f"s{number - 1}"]) for number in range(1, 30)}
-    run = a_graph(s0="FAILED", **chain)  # type: ignore[arg-type]
-    assert causes(run) == {name: "s0" for name in chain}
+    run = a_graph(s0="FAILED", **chain)
+    assert causes(run) == dict.fromkeys(chain, "s0")
 
 
 def test_failed_cause_is_named_before_any_other() -> None:

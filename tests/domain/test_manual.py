@@ -1,6 +1,7 @@
 """What an operator may do, in one patch each; and what is refused, with a word on what would work."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -152,14 +153,12 @@ def test_cancel_of_a_finished_run_is_nothing(status: str) -> None:
 @given(documents())
 def test_every_wish_leaves_a_run_that_needs_no_second_look(document: Mapping[str, object]) -> None:
     run = parsed(document)
-    wishes = [lambda: cancel(run, T0)]
-    wishes += [lambda name=name: retry(run, [name], T0) for name in run.steps]
-    wishes += [lambda name=name: skip(run, [name], T0) for name in run.steps]
+    wishes = [partial(cancel, run, T0)]
+    wishes += [partial(wish, run, [name], T0) for wish in (retry, skip) for name in run.steps]
     for wish in wishes:
         try:
             patch = wish()
-        except Refused as refused:
-            assert str(refused)
+        except Refused:
             continue
         if not patch:
             continue

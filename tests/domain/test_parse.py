@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -111,7 +112,7 @@ def test_circle_is_told_in_the_direction_people_read_it() -> None:
     assert defect is not None
     names = defect.reason.removeprefix("goes in a circle: ").split(" → ")
     assert names[0] == names[-1]
-    for one, needed in zip(names, names[1:], strict=False):
+    for one, needed in pairwise(names):
         assert steps[one]["dependsOn"] == [needed]
 
 
