@@ -83,9 +83,9 @@ _STATUS = st.sampled_from([*RUN_STATUSES, "RUNNING", "RUNNING", "RUNNING"])
 
 
 @st.composite
-def graphs(draw: st.DrawFn, most: int = 8) -> dict[str, list[str]]:
+def graphs(draw: st.DrawFn, least: int = 1, most: int = 8) -> dict[str, list[str]]:
     """Who depends on whom: any graph without a circle. The order of the names says nothing."""
-    count = draw(st.integers(1, most))
+    count = draw(st.integers(least, most))
     names = [f"s{(number * 7 + 3) % 53:02}" for number in range(count)]
     graph: dict[str, list[str]] = {}
     for position, name in enumerate(names):

@@ -98,6 +98,13 @@ def test_running_step_is_looked_after_once_the_grace_is_over(seconds: int, expec
     assert (found.step_id if found else None) == expected
 
 
+def test_lost_worker_is_more_urgent_than_a_lost_pointer() -> None:
+    steps = {"a": a_step("X", "SUCCEEDED", outputs={}), "b": a_step("X", "RUNNING")}
+    found = adoptable(parsed(a_run(steps=steps)), "X", T0 + timedelta(seconds=31))
+    assert found is not None
+    assert found.step_id == "b"
+
+
 def test_adoption_looks_only_at_its_own_type() -> None:
     run = parsed(a_run(ohlcv="RUNNING"))
     assert adoptable(run, "CHART_EXPORT", T0 + timedelta(days=1)) is None

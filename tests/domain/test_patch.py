@@ -17,9 +17,8 @@ from flowcore.testing.world import T0
 from tests.domain.strategies import documents, moments
 
 NAMES = st.sampled_from(["gcs_uri", "pages", "execution", "with.dot", "a/b", "with space", "ü"])
-VALUES = st.one_of(
-    st.integers(), st.text(max_size=3), st.booleans(), st.lists(st.integers(), max_size=2), st.just({"x": 1})
-)
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+VALUES = st.one_of(INTEGERS, st.text(max_size=3), st.booleans(), st.lists(INTEGERS, max_size=2), st.just({"x": 1}))
 
 
 @st.composite
@@ -43,7 +42,7 @@ def changed(draw: st.DrawFn, step: Step) -> Step:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data(), documents(), moments())
 def test_patch_turns_one_run_into_the_other(data: st.DataObject, document: Mapping[str, object], now: object) -> None:
     before = parsed(document)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,6 @@ from tests.engine.stage import Crash, Handler, Inputs, Stage, event_of, unavaila
 
 TYPES = ("LLM_REPORT", "HEATMAP", "DIGEST")
 SETTLED = (StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.CANCELLED)
-SIZES = st.integers(0, 39).map(lambda number: 50 if number == 20 else 1 + number % 8)
 
 
 @dataclass
@@ -157,6 +157,11 @@ def _raise(error: BaseException) -> object:
     raise error
 
 
+def _outlive(world: World) -> object:
+    world.after(900)
+    return world.sweep().minutely()
+
+
 BEHAVIOURS: dict[str, Callable[[World], object]] = {
     "does its work": lambda world: None,
     "fails, for now": lambda world: _raise(unavailable(Code.GEMINI_REQUEST_FAILED)),
@@ -165,7 +170,7 @@ BEHAVIOURS: dict[str, Callable[[World], object]] = {
     "result loses its reply": lambda world: world.runs.wire.break_next("update", unavailable(), after_effect=True),
     "result is not taken at first": lambda world: world.runs.wire.break_next("update", unavailable(), times=3),
     "crash after the result": lambda world: world.runs.wire.break_next("update", Crash(), after_effect=True),  # type: ignore[arg-type]
-    "outlives its lease": lambda world: (world.after(900), world.sweep().minutely()),
+    "outlives its lease": _outlive,
 }
 PICK = st.integers(0, 10**6)
 BREAK = st.sampled_from([*BREAKS])
@@ -178,10 +183,12 @@ class Flows(RuleBasedStateMachine):
 
     world: World
     listening: Collection[str]
+    sizes: ClassVar = st.sampled_from([3, 1, 2, 4, 5, 6, 8])
 
-    @initialize(data=st.data(), size=SIZES, listening=st.sampled_from([("advance", *TYPES), TYPES, ()]))
-    def start(self, data: st.DataObject, size: int, listening: Collection[str]) -> None:
-        graph = data.draw(graphs(most=size))
+    @initialize(data=st.data(), listening=st.sampled_from([("advance", *TYPES), TYPES, ()]))
+    def start(self, data: st.DataObject, listening: Collection[str]) -> None:
+        size = data.draw(self.sizes)
+        graph = data.draw(graphs(least=size, most=size))
         traits = data.draw(st.lists(st.integers(1, 30), min_size=len(graph), max_size=len(graph)))
         self.world, self.listening = World(), listening
         self.world.put(a_flow(graph, traits))
@@ -292,14 +299,20 @@ def replay_everything(world: World) -> None:
     assert world.paid == paid
 
 
+class LargeFlows(Flows):
+    sizes: ClassVar = st.sampled_from([20, 50])
+
+
 TestFlows = Flows.TestCase
-TestFlows.settings = settings(max_examples=150, stateful_step_count=40)
+TestFlows.settings = settings(max_examples=60, stateful_step_count=40)
+TestLargeFlows = LargeFlows.TestCase
+TestLargeFlows.settings = settings(max_examples=4, stateful_step_count=20)
 
 
 @settings(max_examples=12)
 @given(st.data())
 def test_every_step_of_a_large_graph_becomes_ready_once_and_in_order(data: st.DataObject) -> None:  # A22
-    graph = data.draw(graphs(most=50))
+    graph = data.draw(graphs(least=5, most=50))
     chance = data.draw(st.randoms(use_true_random=False))
     document = a_flow(graph, [7] * len(graph))
     seen: list[str] = []
@@ -320,4 +333,3 @@ def test_every_step_of_a_large_graph_becomes_ready_once_and_in_order(data: st.Da
     assert sorted(seen) == sorted(graph)
     assert parse_run(a_snapshot(document)).status is RunStatus.SUCCEEDED
     assert plan(parse_run(a_snapshot(document)), T0) == NOTHING
-

@@ -177,6 +177,18 @@ def test_silent_firestore_before_the_claim_fails_the_invocation() -> None:
         stage.worker().handle(event)
     assert stage.provider.calls == 0
     assert stage.document == report_ready()
+    assert stage.calls() == {"update": 5, "get": 4}
+    assert stage.log.last("claim_failed")["code"] == Code.FIRESTORE_UNAVAILABLE
+
+
+def test_silence_and_lost_races_are_counted_apart() -> None:
+    stage = Stage()
+    event = stage.put(report_ready())
+    stage.runs.wire.break_next("update", unavailable(), times=3)
+    for _ in range(6):  # the first three meet silence, the next three lose their race
+        stage.runs.wire.before_next("update", stage.meddle)
+    stage.worker().handle(event)
+    assert stage.step().status is StepStatus.SUCCEEDED
 
 
 def test_nothing_is_done_before_the_claim_is_written() -> None:

@@ -6,7 +6,7 @@ from flowcore.domain.artifacts import Artifact
 from flowcore.domain.errors import Code, StepFailed
 from flowcore.engine.context import StepContext
 from flowcore.testing.builders import CHARTS, OHLCV, REPORT, a_run
-from tests.engine.stage import Inputs, Stage, report_ready, unavailable, with_step
+from tests.engine.stage import REPORT_OBJECT, Inputs, Stage, report_ready, unavailable, with_step
 
 
 def within(stage: Stage, look: object, document: dict[str, object] | None = None) -> object:
@@ -48,6 +48,12 @@ def test_result_that_is_not_there_names_the_input(step_id: str, document: dict[s
     assert getattr(error, "code", None) == Code.INVALID_STEP_INPUTS
     assert str(getattr(error, "message", "")).startswith(f"steps.{REPORT}.inputs.llm.ohlcvStepId: ")
     assert words in str(getattr(error, "message", ""))
+
+
+def test_step_knows_where_its_result_will_lie() -> None:
+    stage = Stage()
+    assert within(stage, lambda context: context.uri) == f"gs://artifacts/{REPORT_OBJECT}"
+    assert stage.step().gcs_uri == f"gs://artifacts/{REPORT_OBJECT}"
 
 
 def test_room_keeps_the_reserve_back() -> None:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from flowcore.domain.model import Snapshot
-from flowcore.engine.event import FlowEvent, Ignored, parse_event
+from flowcore.engine.event import FlowEvent, Ignored, parse_event, received
 from flowcore.testing.builders import RUN_ID, a_run, a_snapshot
+from flowcore.testing.world import MemoryLog
 
 FIRESTORE = "google.cloud.firestore.document.v1"
 
@@ -67,6 +68,18 @@ def test_payload_is_decoded_with_the_run_it_belongs_to() -> None:
 def test_payload_of_another_document_is_not_trusted() -> None:
     stranger = a_snapshot(a_run(run_id="another"), "another")
     assert parse(lambda run_id, data: stranger) == FlowEvent("e-1", RUN_ID, None)
+
+
+def test_foreign_event_is_one_log_line_and_nothing_else() -> None:
+    log = MemoryLog()
+    assert received(Ignored("e-1", "other_collection"), log) is None
+    assert log.lines == [("INFO", "event_ignored", {"event_id": "e-1", "reason": "other_collection"})]
+
+
+def test_event_of_ours_is_handed_on_without_a_word() -> None:
+    log, event = MemoryLog(), FlowEvent("e-1", RUN_ID, None)
+    assert received(event, log) is event
+    assert not log.lines
 
 
 def test_event_without_an_id_is_still_an_event() -> None:

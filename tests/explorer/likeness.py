@@ -12,7 +12,7 @@ from datetime import datetime
 from flowcore.domain.model import StepStatus
 from flowcore.testing.world import T0
 from tests.explorer.documents import Documents
-from tests.explorer.programs import CONFLICT, OK, SILENCE, Answer, Call, Node, Programs
+from tests.explorer.programs import CONFLICT, FOUND, OK, SILENCE, Answer, Call, Node, Programs
 from tests.explorer.scenarios import Budget, Scenario
 from tests.explorer.states import EXPIRY, RETRY, Delivery, Invocation, State
 
@@ -24,7 +24,8 @@ class Likeness:
     documents: Documents
     code: Programs
     _events: dict[tuple[str, frozenset[str]], int] = field(default_factory=dict)
-    _claims: dict[tuple[str, datetime, str | None, tuple[Answer, ...]], int] = field(default_factory=dict)
+    _claims: dict[tuple[str, datetime | None, str | None, tuple[Answer, ...]], int] = field(default_factory=dict)
+    _readers: dict[tuple[str, frozenset[str], bool], int] = field(default_factory=dict)
 
     def about(self, delivery: Delivery) -> tuple[str, frozenset[str]]:
         """What an event is to its function: for a worker, the step it would claim; for the others, the run."""
@@ -52,6 +53,8 @@ class Likeness:
             # After reading again: whatever came between would only make it read once more. (The first decision is
             # another matter: it is made on the event's own snapshot, or on what a sweep's query brought.)
             return True
+        if call.name in state.objects:
+            return True  # objects stay: it will be told that the object exists, now or later
         if call.kind != "find":
             return False
         # A holder looks for its object. Nobody else can make it while nobody else has claimed the step, and nobody
@@ -59,30 +62,46 @@ class Likeness:
         others = (self.code.nodes[other.node].claimed for other in state.invocations)
         return not state.may(EXPIRY, self.budget) and node.claimed not in others
 
-    def overtaken_delivery(self, delivery: Delivery, current: int) -> Delivery:
+    def overtaken_delivery(self, delivery: Delivery, current: int, now: datetime) -> Delivery:
         """Somebody has written since: the write of this event will be refused, whatever its document says."""
-        return Delivery(delivery.program, self._event_stand_in(delivery, current), False)
+        return Delivery(delivery.program, self._event_stand_in(delivery, current, now), False)
 
-    def overtaken_invocation(self, other: Invocation, current: int, others_hold: frozenset[str]) -> Invocation:
+    def overtaken_invocation(
+        self, other: Invocation, current: int, now: datetime, others_hold: frozenset[str]
+    ) -> Invocation:
         """Somebody has written: a write that is still to come will be refused, so it may be refused now."""
         number, node = other.node, self.code.nodes[other.node]
         if node.call and node.call.kind == "update" and other.fresh:
             number = self.code.answered(number, CONFLICT)
-            if node.event is not None and self.code.nodes[number].answers == (CONFLICT,):
-                event = self._event_stand_in(Delivery(node.program, node.event, False), current)
-                number = self.code.answered(self.code.start(node.program, node.now, event), CONFLICT)
-        if node.claimed:
-            number = self._claim_stand_in(number)
+        number = self._claim_stand_in(number) if node.claimed else self.reader_stand_in(number, current, now)
         return Invocation(number, False, tuple(name for name in other.holds if name in others_hold), False)
 
-    def _event_stand_in(self, delivery: Delivery, current: int) -> int:
+    def reader_stand_in(self, number: int, current: int, now: datetime) -> int:
+        """Whoever holds nothing and is about to read again has nothing behind it that counts.
+
+        What counts is what it wants: to plan, to claim this step, to adopt it.
+        """
+        node = self.code.nodes[number]
+        if node.claimed or node.call is None or node.call.kind != "get":
+            return number
+        wants = frozenset[str]() if node.event is None else self.about(Delivery(node.program, node.event, False))[1]
+        stand_in = self._readers.setdefault((node.program, wants, FOUND in node.answers), number)
+        if stand_in != number:
+            answer = ("document", current, (), now)
+            both = [self.code.nodes[self.code.answered(reader, answer)].call for reader in (stand_in, number)]
+            if both[0] != both[1]:
+                raise AssertionError(f"{node} and {self.code.nodes[stand_in]} are not alike: {both}")
+        return stand_in
+
+    def _event_stand_in(self, delivery: Delivery, current: int, now: datetime) -> int:
         """Overtaken events about the same thing are one."""
         call = self._first_call(delivery.program, delivery.document)
         if call is None or call.kind != "update":
             return delivery.document
         stand_in = self._events.setdefault(self.about(delivery), delivery.document)
         if stand_in != delivery.document:
-            both = [self._after_reading(delivery.program, event, current) for event in (stand_in, delivery.document)]
+            events = (stand_in, delivery.document)
+            both = [self._after_reading(delivery.program, event, current, now) for event in events]
             if both[0] != both[1]:
                 raise AssertionError(f"{delivery.program}: {stand_in} and {delivery.document} are not alike: {both}")
         return stand_in
@@ -92,7 +111,7 @@ class Likeness:
         node = self.code.nodes[number]
         landed = next(index for index, answer in enumerate(node.answers) if answer in (OK, SILENCE))
         after = node.answers[landed + (1 if node.answers[landed] == OK else 2) :]
-        stand_in = self._claims.setdefault((node.program, node.now, node.claimed, after), number)
+        stand_in = self._claims.setdefault((node.program, node.lease_until, node.claimed, after), number)
         asked = [(call.kind, call.name) for call in (node.call, self.code.nodes[stand_in].call) if call]
         if len(asked) != 2 or asked[0] != asked[1]:
             raise AssertionError(f"{node} and {self.code.nodes[stand_in]} are not alike: {asked}")
@@ -101,6 +120,6 @@ class Likeness:
     def _first_call(self, program: str, event: int) -> Call | None:
         return self.code.nodes[self.code.start(program, T0, event)].call
 
-    def _after_reading(self, program: str, event: int, current: int) -> Call | None:
+    def _after_reading(self, program: str, event: int, current: int, now: datetime) -> Call | None:
         lost = self.code.answered(self.code.start(program, T0, event), CONFLICT)
-        return self.code.nodes[self.code.answered(lost, ("document", current, ()))].call
+        return self.code.nodes[self.code.answered(lost, ("document", current, (), now))].call

@@ -23,14 +23,15 @@ from flowcore.engine.sweep import Sweep
 from flowcore.engine.worker import StepType, Worker
 from flowcore.ports import Conflict, ObjectExists, StoredObject
 from flowcore.testing.builders import RUN_ID
-from flowcore.testing.world import T0, CountedChance, ManualClock, MemoryLog
+from flowcore.testing.world import T0, CountedChance, MemoryLog
 from tests.explorer.documents import MINE, Documents
 
 # Each function has its own timeout, so leases that begin together do not end together.
 TIMEOUTS = {"B": 480, "C": 420}
 DEFAULT_TIMEOUT = 540
 
-# What the outside may answer. A document answer carries the number of the document and the steps held by the asker.
+# What the outside may answer. A document answer carries the number of the document, the steps held by the asker, and
+# the time: that is when the asker's clock goes on.
 Answer = tuple[object, ...]
 OK, CONFLICT, SILENCE = ("ok",), ("conflict",), ("silence",)
 FOUND, ABSENT, EXISTS = ("found",), ("absent",), ("exists",)
@@ -120,27 +121,25 @@ class Programs:
         return found
 
     def _run(self, node: Node) -> None:
-        world = _ScriptedWorld(self, node)
-        log = MemoryLog()
-        clock, chance = ManualClock(node.now), _OneToken()
+        clock, chance, log = _StandingClock(node.now), _OneToken(), MemoryLog()
+        world = _ScriptedWorld(self, node, clock)
         try:
             if node.program == "sweep":
-                Sweep(world, _StandingClock(clock), chance, log, 500).minutely()
+                Sweep(world, clock, chance, log, 500).minutely()
             else:
                 event = FlowEvent("event", RUN_ID, world.snapshot(node.event, ()) if node.event is not None else None)
                 if node.program == "advance":
-                    Advance(world, _StandingClock(clock), chance, log, 60).handle(event)
+                    Advance(world, clock, chance, log, 60).handle(event)
                 else:
                     step_type: StepType[object] = StepType(node.program, dict, world.execute)
                     budget = TimeBudget(TIMEOUTS.get(node.program, DEFAULT_TIMEOUT), provider=300, finalize=120)
-                    Worker(step_type, world, world, _StandingClock(clock), chance, log, budget).handle(event)
+                    Worker(step_type, world, world, clock, chance, log, budget).handle(event)
         except _Stopped as stopped:
             node.call = stopped.call
         except Exception as exc:  # noqa: BLE001 - the platform sees a failed invocation, whatever was raised
             node.raised = repr(exc)
         if "step_claimed" in log.events():
-            node.claimed = str(log.last("step_claimed")["step_id"])
-            node.lease_until = node.now + timedelta(seconds=TIMEOUTS.get(node.program, DEFAULT_TIMEOUT) + 60)
+            node.claimed, node.lease_until = str(log.last("step_claimed")["step_id"]), world.lease_until
         if "sweep_failed" in log.events():
             node.raised = f"sweep failed: {log.last('sweep_failed')}"
         node.looked, node.paid, node.landed = world.looked, world.paid, world.landed
@@ -152,11 +151,13 @@ class _ScriptedWorld:
 
     programs: Programs
     node: Node
+    clock: _StandingClock
     position: int = 0
     reads: int = 0
     looked: bool = False
     paid: int = 0
     landed: int = 0
+    lease_until: datetime | None = None
 
     def get(self, run_id: str) -> Snapshot | None:
         return self._document(self._ask(Call("get")))
@@ -166,6 +167,9 @@ class _ScriptedWorld:
         if answer == CONFLICT:
             raise Conflict(run_id)
         self.landed += 1
+        for path, value in patch.changes.items():
+            if path.endswith(".lease") and isinstance(value, dict):
+                self.lease_until = datetime.fromisoformat(value["expiresAt"])
         if answer == SILENCE:
             raise NetworkError(Code.FIRESTORE_UNAVAILABLE, "no reply")
         self.reads += 1
@@ -215,7 +219,7 @@ class _ScriptedWorld:
         self.reads += 1
         if answer[0] != "document":
             return None
-        _, number, mine = answer
+        _, number, mine, self.clock.moment = answer  # type: ignore[assignment]
         return self.snapshot(number, mine)  # type: ignore[arg-type]
 
     def _version(self) -> datetime:
@@ -237,12 +241,12 @@ class _OneToken(CountedChance):
 
 @dataclass(slots=True)
 class _StandingClock:
-    """An invocation's own clock: it stood still since the start, as after a long pause of the process."""
+    """An invocation's own clock: it stands still until the run is read again, as after a long pause of the process."""
 
-    clock: ManualClock
+    moment: datetime
 
     def now(self) -> datetime:
-        return self.clock.now()
+        return self.moment
 
     def monotonic(self) -> float:
         return 0.0

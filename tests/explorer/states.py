@@ -40,8 +40,16 @@ class State(NamedTuple):
     def quiet(self) -> bool:
         return not self.deliveries and not self.invocations
 
+    @property
+    def faults(self) -> int:
+        return sum(self.used[: len(FAULTS)])
+
+    @property
+    def but_for_the_bill(self) -> tuple[object, ...]:
+        return (*self[:5], self.used[len(FAULTS) :])
+
     def may(self, kind: int, budget: Budget) -> bool:
-        return self.used[kind] < budget.each and sum(self.used[: len(FAULTS)]) < budget.together
+        return self.used[kind] < budget.each and self.faults < budget.together
 
     def counting(self, kind: int) -> State:
         return self._replace(used=(*self.used[:kind], self.used[kind] + 1, *self.used[kind + 1 :]))

@@ -160,7 +160,7 @@ class World:
                 self.report(law, state, told)
         match call.kind:
             case "get" | "query":
-                answer: Answer = ("document", state.document, invocation.holds)
+                answer: Answer = ("document", state.document, invocation.holds, state.now)
                 yield from self._answered(state, invocation._replace(fresh=True), answer, told)
             case "find":
                 found = FOUND if call.name in state.objects else ABSENT
@@ -225,7 +225,8 @@ class World:
         elif self.likeness.unnoticed(state, node, answer):
             yield from self._call(state, after, told)
         else:
-            yield told, state.with_invocation(after)
+            number = self.likeness.reader_stand_in(after.node, state.document, state.now)
+            yield told, state.with_invocation(after._replace(node=number))
 
     # --- what follows from it ----------------------------------------------------------------------------------
 
@@ -245,12 +246,12 @@ class World:
         # Of several events that wait for one function about the same thing one is kept: the budget has duplicates.
         waiting = {alike.about(event): event for event in (*state.deliveries, *new)}
         deliveries = [
-            event if event in new else alike.overtaken_delivery(event, number)
+            event if event in new else alike.overtaken_delivery(event, number, state.now)
             for event in waiting.values()
             if not alike.hopeless(event.program, number, state.used)
         ]
         invocations = [
-            alike.overtaken_invocation(other, number, others_hold)
+            alike.overtaken_invocation(other, number, state.now, others_hold)
             for other in state.invocations
             if self.code.nodes[other.node].claimed or not alike.hopeless(self.program(other), number, state.used)
         ]
