@@ -56,6 +56,7 @@ def test_chart_service_is_called_at_most_three_times() -> None:
 
 def test_last_write_of_a_step_has_no_last_try() -> None:
     assert POLICIES["finalize"].attempts is None
+    assert POLICIES["firestore_finalize"].attempts is None
     assert next_delay(POLICIES["finalize"], 10_000, 0.5) == pytest.approx(5.0)
 
 

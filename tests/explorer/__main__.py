@@ -1,4 +1,4 @@
-"""`make explore`: every scenario to closure, with as large a fault budget as closes in its share of the time."""
+"""`make explore`: every scenario to closure, with as large a fault budget as closes in the time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.explorer.story import told
 
 PROCESSES = 2
 # A larger budget costs many times as much; one that has no chance to close is not begun.
-GROWTH = 6
+GROWTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +32,45 @@ class Row:
     stories: tuple[str, ...]
 
 
-def explore(scenario: Scenario, seconds: float) -> list[Row]:
-    """One row for each budget, the least first, as far as they close in the time."""
-    rows: list[Row] = []
-    ends = time.monotonic() + seconds
-    for budget in scenario.levels:
-        left = ends - time.monotonic()
-        if rows and (not rows[-1].closed or rows[-1].seconds * GROWTH > left):
-            break
-        search = Search(scenario, budget).run(left)
-        rows.append(
-            Row(
-                scenario.name,
-                str(budget),
-                len(search.parents),
-                search.transitions,
-                search.closed,
-                len(search.violations),
-                round(search.seconds, 1),
-                search.faults,
-                tuple(told(search, violation) for violation in search.violations[:1]),
-            )
-        )
-        if search.violations:
-            break
-    return rows
+def explore(scenario: Scenario, level: int, ends: float) -> Row:
+    search = Search(scenario, scenario.levels[level]).run(ends - time.time())
+    return Row(
+        scenario.name,
+        str(search.budget),
+        len(search.parents),
+        search.transitions,
+        search.closed,
+        len(search.violations),
+        round(search.seconds, 1),
+        search.faults,
+        tuple(told(search, violation) for violation in search.violations[:1]),
+    )
+
+
+def explore_all(scenarios: list[Scenario], seconds: float) -> list[Row]:
+    """The least budget of every scenario first; then larger ones, as long as they may close in the time left."""
+    best: dict[str, Row] = {}
+    ends = time.time() + seconds
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        waiting: dict[Future[Row], tuple[Scenario, int]] = {}
+
+        def begin(scenario: Scenario, level: int) -> None:
+            waiting[pool.submit(explore, scenario, level, ends)] = (scenario, level)
+
+        for scenario in scenarios:
+            begin(scenario, 0)
+        while waiting:
+            for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                scenario, level = waiting.pop(done)
+                row = done.result()
+                print(f"  {row.name}: {_verdict(row)} with {row.budget}, {row.seconds:.0f} s", flush=True)
+                # What was tried beyond the largest budget that closed counts for nothing, unless it broke a law.
+                if level == 0 or row.closed or row.violations:
+                    best[row.name] = row
+                left = ends - time.time()
+                if row.closed and level + 1 < len(scenario.levels) and row.seconds * GROWTH < left:
+                    begin(scenario, level + 1)
+    return [best[scenario.name] for scenario in scenarios]
 
 
 def main() -> int:
@@ -65,34 +79,25 @@ def main() -> int:
     arguments.add_argument("--scenario", action="append", help="only this one (may be given several times)")
     arguments.add_argument("--out", type=Path, default=Path("build/explore.json"))
     options = arguments.parse_args()
-    names = {scenario.name for scenario in SCENARIOS}
-    unknown = set(options.scenario or ()) - names
+    names = [scenario.name for scenario in SCENARIOS]
+    unknown = [name for name in options.scenario or () if name not in names]
     if unknown:
-        arguments.error(f"no scenario {', '.join(sorted(unknown))}; there are: {', '.join(sorted(names))}")
+        arguments.error(f"no scenario {unknown[0]!r}; there are: {', '.join(names)}")
     chosen = [scenario for scenario in SCENARIOS if not options.scenario or scenario.name in options.scenario]
-    share = options.minutes * 60 * PROCESSES / len(chosen)
-    print(f"{len(chosen)} scenarios, up to {share:.0f} s each on {PROCESSES} processes", flush=True)
-    results: dict[str, Row] = {}
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        waiting = {pool.submit(explore, scenario, share): scenario for scenario in chosen}
-        for number, future in enumerate(as_completed(waiting), 1):
-            rows = future.result()
-            # The largest budget that closed counts; what was tried beyond it is said, and counts for nothing.
-            best = next((row for row in reversed(rows) if row.closed or row.violations), rows[0])
-            results[best.name] = best
-            beyond = f" (not closed in the time left: {rows[-1].budget})" if rows[-1] is not best else ""
-            print(f"[{number}/{len(chosen)}] {best.name}: {_verdict(best)}, {best.budget}{beyond}", flush=True)
-    ordered = [results[scenario.name] for scenario in chosen]
-    _print_table(ordered)
-    violations = sum(row.violations for row in ordered)
-    report = {"scenarios": [asdict(row) for row in ordered], "violations": violations}
+    print(f"{len(chosen)} scenarios on {PROCESSES} processes, {options.minutes:g} minutes at the most", flush=True)
+    rows = explore_all(chosen, options.minutes * 60)
+    _print_table(rows)
+    violations = sum(row.violations for row in rows)
     options.out.parent.mkdir(parents=True, exist_ok=True)
+    report = {"scenarios": [asdict(row) for row in rows], "violations": violations}
     options.out.write_text(json.dumps(report, indent=2) + "\n")
-    return 0 if violations == 0 and all(row.closed for row in ordered) else 1
+    return 0 if violations == 0 and all(row.closed for row in rows) else 1
 
 
 def _verdict(row: Row) -> str:
-    return "VIOLATED" if row.violations else "closed" if row.closed else "NOT CLOSED"
+    if row.violations:
+        return "VIOLATED"
+    return "closed" if row.closed else "not closed in the time left"
 
 
 def _print_table(rows: list[Row]) -> None:

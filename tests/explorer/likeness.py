@@ -68,13 +68,34 @@ class Likeness:
 
     def overtaken_invocation(
         self, other: Invocation, current: int, now: datetime, others_hold: frozenset[str]
-    ) -> Invocation:
-        """Somebody has written: a write that is still to come will be refused, so it may be refused now."""
+    ) -> Invocation | None:
+        """Somebody has written: a write that is still to come will be refused, so it may be refused now.
+
+        Whoever holds nothing then reads at once and decides anew, or finds that there is nothing left to do (None).
+        Reading later would make it one more of those that plan or adopt, which is what duplicates are for.
+        """
         number, node = other.node, self.code.nodes[other.node]
+        holds = tuple(name for name in other.holds if name in others_hold)
         if node.call and node.call.kind == "update" and other.fresh:
             number = self.code.answered(number, CONFLICT)
+            if not node.claimed and not holds:
+                number = self._as_if_fresh(self.code.answered(number, ("document", current, (), now)), current, now)
+                return Invocation(number, True) if self.code.nodes[number].call else None
         number = self._claim_stand_in(number) if node.claimed else self.reader_stand_in(number, current, now)
-        return Invocation(number, False, tuple(name for name in other.holds if name in others_hold), False)
+        return Invocation(number, False, holds, False)
+
+    def _as_if_fresh(self, number: int, current: int, now: datetime) -> int:
+        """A plan that was made on what was read again is the plan that an event of that document would make."""
+        node = self.code.nodes[number]
+        if node.program not in ("advance", "sweep"):
+            return number
+        if node.program == "advance":
+            fresh = self.code.start("advance", now, current)
+        else:
+            fresh = self.code.answered(self.code.start("sweep", now, None), ("document", current, (), now))
+        if self.code.nodes[fresh].call != node.call:
+            raise AssertionError(f"{node} and {self.code.nodes[fresh]} are not alike")
+        return fresh
 
     def reader_stand_in(self, number: int, current: int, now: datetime) -> int:
         """Whoever holds nothing and is about to read again has nothing behind it that counts.

@@ -238,7 +238,10 @@ class World:
         node = self.code.nodes[invocation.node]
         if node.event is None or not self._does_something(node.program, node.event, state.now):
             return state
-        return state.with_delivery(Delivery(node.program, node.event, invocation.event_fresh))
+        event = Delivery(node.program, node.event, invocation.event_fresh)
+        if not event.fresh:
+            event = self.likeness.overtaken_delivery(event, state.document, state.now)
+        return state.with_delivery(event)
 
     def _written(self, state: State, number: int, others_hold: frozenset[str]) -> State:
         """A new document: what everybody else knows is old now, and new events are on their way."""
@@ -250,13 +253,15 @@ class World:
             for event in waiting.values()
             if not alike.hopeless(event.program, number, state.used)
         ]
-        invocations = [
+        overtaken = (
             alike.overtaken_invocation(other, number, state.now, others_hold)
             for other in state.invocations
             if self.code.nodes[other.node].claimed or not alike.hopeless(self.program(other), number, state.used)
-        ]
+        )
         return state._replace(
-            document=number, deliveries=tuple(sorted(deliveries)), invocations=tuple(sorted(invocations))
+            document=number,
+            deliveries=tuple(sorted(deliveries)),
+            invocations=tuple(sorted(other for other in overtaken if other)),
         )
 
     def _events(self, number: int, now: datetime) -> tuple[Delivery, ...]:

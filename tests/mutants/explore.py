@@ -26,7 +26,7 @@ def explored(together: int, seconds: float) -> tuple[int, dict[str, str]]:
         try:
             search = Search(scenario, Budget(1, together)).run(seconds)
         except Exception as exc:  # noqa: BLE001 - a kernel that breaks the explorer itself is broken
-            return BROKEN, {"scenario": scenario.name, "law": f"the explorer stumbled: {exc!r:.200}"}
+            return BROKEN, {"scenario": scenario.name, "law": f"the explorer stumbled over a {type(exc).__name__}"}
         if search.violations:
             return BROKEN, {"scenario": scenario.name, "law": search.violations[0].law}
         if not search.closed:
