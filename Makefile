@@ -8,7 +8,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 
 # The stamp is named after everything an install depends on, the interpreter and the place of the tree included:
 # a checkout that changes none of it re-installs nothing, whatever it does to the dates of the files.
-STAMP  := $(VENV)/.installed-$(firstword $(shell { echo "$(PYTHON) $(CURDIR)"; cat pyproject.toml $(LOCK) 2>/dev/null; } | cksum))
+STAMP  := $(VENV)/.installed-$(firstword $(shell { echo "$(PYTHON) $(CURDIR)"; $(PYTHON) -V 2>&1; cat pyproject.toml $(LOCK) 2>/dev/null; } | cksum))
 
 .DEFAULT_GOAL := help
 .PHONY: help test lint explore mutants lock clean

@@ -18,12 +18,12 @@ VARIABLES: Mapping[str, str] = {
     "INVOCATION_TIMEOUT_SECONDS": "this function's own timeout, as deployed",
     "GEMINI_TIMEOUT_SECONDS": "the longest that one call to a provider may take",
     "FINALIZE_BUDGET_SECONDS": "kept back at the end of an invocation to record the result",
-    "LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
+    "LOG_LEVEL": "INFO, WARNING or ERROR",
 }
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 _COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_LOG_LEVELS = ("INFO", "WARNING", "ERROR")
 
 
 class InvalidConfig(Exception):

@@ -24,13 +24,13 @@ def test_every_variable_is_read() -> None:
             "INVOCATION_TIMEOUT_SECONDS": "540",
             "GEMINI_TIMEOUT_SECONDS": " 400.5 ",
             "FINALIZE_BUDGET_SECONDS": "120",
-            "LOG_LEVEL": "debug",
+            "LOG_LEVEL": "warning",
         }
     )
     assert config.artifacts_bucket == "b.example-1_x"
     assert config.flow_runs_collection == "runs_eu"
     assert config.budget == TimeBudget(540, 400.5, 120)
-    assert config.log_level == "DEBUG"
+    assert config.log_level == "WARNING"
 
 
 @pytest.mark.parametrize("value", ["", "   "])

@@ -23,8 +23,8 @@ from tests.reading.claims import (
 from tests.reading.markdown import anchors
 from tests.reading.sources import ROOT
 
-# The rows of the acceptance list that the kernel answers for; each is told as at least one vector.
-ACCEPTANCE = [
+# The cases of spec/vectors/README.md that have a number of their own; each is told as at least one vector.
+CASES = [
     *(f"A{number}" for number in range(1, 23)),
     *(f"B{number}" for number in range(1, 25)),
     *(f"F{number}" for number in (*range(1, 7), 16)),
@@ -69,9 +69,9 @@ def test_changelog_tells_what_is_new() -> None:
     assert has_release(read("CHANGELOG.md")), "CHANGELOG.md: add `## [Unreleased]` with what this change brings"
 
 
-def test_every_acceptance_row_has_a_vector() -> None:
+def test_every_case_has_a_vector() -> None:
     folders = [path.name for path in (ROOT / "spec/vectors").glob("*") if path.is_dir()]
-    expect_none(vector_complaints(folders, ACCEPTANCE))
+    expect_none(vector_complaints(folders, CASES))
 
 
 # --- sabotage: each check complains when it should -------------------------------------------------------
@@ -209,7 +209,7 @@ def test_changelog_heading_is_recognised(heading: str) -> None:
     assert not has_release(f"# Changelog\n\n#{heading}\n")
 
 
-def test_acceptance_row_without_a_vector_is_noticed() -> None:
+def test_case_without_a_vector_is_noticed() -> None:
     folders = ["A1-first-step", "b2_race", "a10-cancel"]
     assert not list(vector_complaints(folders, ["A1", "B2", "A10"]))
     (found,) = vector_complaints(folders, ["A1", "B1"])

@@ -11,9 +11,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from flowcore.domain.errors import Code, ValidationError, shown
 from flowcore.domain.model import NO_VALUES, RUN_ID, Step, is_name, no_values
+from flowcore.domain.plain import plain_map
+from flowcore.domain.times import to_text
 
 JSON = "application/json"
 PNG = "image/png"
@@ -92,8 +95,8 @@ def metadata(run_id: str, step: Step, artifact: Artifact) -> dict[str, str]:
         "inputs-sha256": inputs_sha256(step),
     }
     for key, value in (("outputs", artifact.outputs), ("execution", artifact.execution)):
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
-        # Too large for metadata: whoever adopts the object records the step without it. Better than no object.
+        text = json.dumps(plain_map(value), sort_keys=True, separators=(",", ":"), default=_plain)
+        # Too large for metadata: the step is recorded without it. Better than no object.
         if len(text) <= METADATA_LIMIT:
             about[key] = text
     return about
@@ -132,7 +135,12 @@ def sha256(content: bytes) -> str:
 
 
 def _plain(value: object) -> object:
-    return dict(value) if isinstance(value, Mapping) else str(value)
+    """No `str` of an unknown object: it may hold its address, and the same inputs must have the same hash."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        return to_text(value) if value.tzinfo else value.isoformat()
+    return value.hex() if isinstance(value, bytes) else f"({type(value).__name__})"
 
 
 def _timeframe(step: Step) -> str:

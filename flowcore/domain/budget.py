@@ -36,13 +36,6 @@ class Deadline:
     ends: float
     reserve: float
 
-    def left(self, now: float) -> float:
-        """Seconds until the platform ends the invocation."""
-        return max(0.0, self.ends - now)
-
     def room(self, now: float) -> float:
         """Seconds that a call begun now may take at most."""
         return max(0.0, self.ends - self.reserve - now)
-
-    def allows(self, now: float, seconds: float) -> bool:
-        return seconds <= self.room(now)

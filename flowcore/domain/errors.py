@@ -143,7 +143,7 @@ class StepFailed(Exception):
         self.outputs = outputs or {}  # pointers to evidence that the attempt left behind
         self.error = StepError(
             code=code,
-            message=one_line(message),
+            message=one_line(message) or REGISTRY[code].words,
             retryable=may_retry(code, self.retryable_by_nature if retryable is None else retryable),
             details=details or None,
         )
@@ -189,7 +189,7 @@ def classify(exc: Exception) -> StepError:
 
 def one_line(text: str) -> str:
     """Fit for a person's screen and a document field: one line, bounded."""
-    line = " ".join(text.split())
+    line = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
     return line if len(line) <= MESSAGE_LIMIT else line[: MESSAGE_LIMIT - 1] + "…"
 
 

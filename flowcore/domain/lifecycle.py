@@ -62,7 +62,7 @@ def adoptable(run: Run, step_type: str, now: datetime) -> Step | None:
     mine = [step for step in run.steps.values() if step.step_type == step_type]
     running = [step for step in mine if step.status is StepStatus.RUNNING]
     overdue = [step for step in running if step.started_at is None or now - step.started_at > ADOPTION_GRACE]
-    lost_pointer = [step for step in mine if step.status is StepStatus.SUCCEEDED and not step.gcs_uri]
+    lost_pointer = [step for step in mine if step.status is StepStatus.SUCCEEDED and not step.points_at_its_result]
     return next(iter(overdue + lost_pointer), None)
 
 

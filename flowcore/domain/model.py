@@ -98,6 +98,11 @@ class Step:
         uri = self.outputs.get("gcs_uri")
         return uri if isinstance(uri, str) and uri else None
 
+    @property
+    def points_at_its_result(self) -> bool:
+        """Chart steps of older documents have the pointer to their manifest alone."""
+        return bool(self.gcs_uri or self.outputs.get("outputsManifestGcsUri"))
+
     def lease_ends(self, default_ttl: timedelta) -> datetime | None:
         """When the claim may be considered lost. Documents from before leases have `startedAt` alone."""
         if self.lease:
@@ -122,7 +127,6 @@ class Run:
     status: RunStatus
     steps: Mapping[str, Step] = field(default_factory=dict)
     cancel_requested: bool = False
-    flow_key: str | None = None
     scope: Mapping[str, object] = field(default_factory=no_values)
     error: StepError | None = None
     wake_at: datetime | None = None

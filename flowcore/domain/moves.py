@@ -19,7 +19,7 @@ from flowcore.domain.plain import plain_map
 from flowcore.domain.times import to_text
 
 KEPT_ATTEMPTS = 5
-DETAILS_LIMIT = 4000
+DETAILS_LIMIT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def failed(step: Step, error: StepError, now: datetime, outputs: Mapping[str, ob
         finished_at=now,
         error=replace(error, details=_bounded(error.details)),
         lease=None,
-        outputs={**step.outputs, **plain_map(outputs)},
+        outputs={**step.outputs, **_pointers(outputs)},
     )
 
 
@@ -141,6 +141,12 @@ def _bounded(details: Mapping[str, object] | None) -> Mapping[str, object] | Non
         return plain
     figures = {key: value for key, value in plain.items() if isinstance(value, bool | int | float)}
     return {**dict(islice(figures.items(), 20)), "reason": one_line(str(plain.get("reason", ""))), "truncated": True}
+
+
+def _pointers(outputs: Mapping[str, object]) -> dict[str, object]:
+    """What a failed attempt leaves behind are pointers to evidence; the evidence itself has no room here."""
+    plain = plain_map(outputs)
+    return {key: value for key, value in plain.items() if len(json.dumps(value, default=str)) <= DETAILS_LIMIT}
 
 
 def _timing(step: Step, now: datetime) -> dict[str, object]:

@@ -61,7 +61,6 @@ def parse_run(snapshot: Snapshot) -> Run:
         status=attempt(lambda: _status(document, "status", RunStatus), RunStatus.PENDING),
         steps=steps,
         cancel_requested=attempt(lambda: _flag(document, "cancelRequested"), False),
-        flow_key=_text_or_none(document.get("flowKey")),
         scope=attempt(lambda: _map(document, "scope", ""), {}),
         error=_error(document.get("error")),
         wake_at=_timestamp(document.get("wakeAt")),
@@ -76,11 +75,13 @@ def _steps_of(snapshot: Snapshot) -> Fields:
         raise _Bad("runId", f"the document id {shown(snapshot.run_id)} is not a run id")
     if document.get("runId", snapshot.run_id) != snapshot.run_id:
         raise _Bad("runId", f"is {shown(document.get('runId'))}, but the document id is {shown(snapshot.run_id)}")
-    if size_of(document) > MAX_DOCUMENT_BYTES:
-        raise _Bad("(document)", f"is larger than {MAX_DOCUMENT_BYTES} bytes")
     raw = document.get("steps")
     if not isinstance(raw, Mapping) or not raw:
         raise _Bad("steps", "must be a map with at least one step")
+    # Once a run has begun it grows by what is recorded in it, and that must not end it.
+    begun = any(isinstance(step, Mapping) and step.get("attempt") for step in raw.values())
+    if not begun and size_of(document) > MAX_DOCUMENT_BYTES:
+        raise _Bad("(document)", f"is larger than {MAX_DOCUMENT_BYTES} bytes")
     if len(raw) > MAX_STEPS:
         raise _Bad("steps", f"has {len(raw)} steps, more than {MAX_STEPS}")
     for step_id in raw:

@@ -19,10 +19,10 @@ def plain_map(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _plain(value: object, depth: int) -> object:
-    if value is None or isinstance(value, bool | float | datetime | bytes):
+    if value is None or isinstance(value, bool | datetime | bytes):
         return value
     if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else hex(value)
+        return int(value) if -(2**63) <= value < 2**63 else hex(value)
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if depth >= DEEPEST:

@@ -111,7 +111,9 @@ def _without_worker(run: Run, step: Step, now: datetime) -> Step:
 def _offer_again(run: Run, now: datetime) -> Run:
     changed = []
     for step in run.in_status(StepStatus.READY):
-        if step.ready_at is None:
+        if not run.dependencies_succeeded(step):
+            changed.append(moves.reopened(step))  # edited by hand: what becomes of it is for the rows below
+        elif step.ready_at is None:
             changed.append(replace(step, ready_at=now))
         elif step.ready_at + READY_PATIENCE > now:
             continue

@@ -32,22 +32,22 @@ class Policy:
 
 
 _AT_ONCE = (0.001, 0.01)
-_SEED = Policy(attempts=5, low=0.5, high=1.0)
+_OUTSIDE = Policy(attempts=5, low=0.5, high=1.0)
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
-        # Optimistic writes: the race is re-decided at once, then with the seed's 100 to 500 ms.
+        # Optimistic writes: the race is re-decided at once, then after 100 to 500 ms.
         "claim": Policy(attempts=4, low=0.1, high=0.5, factor=1.0, first=_AT_ONCE),
         "advance": Policy(attempts=8, low=0.1, high=0.5, factor=1.5, cap=5.0, first=_AT_ONCE),
         "sweep": Policy(attempts=5, low=0.1, high=0.5, factor=1.5, cap=5.0, first=_AT_ONCE),
         "finalize": Policy(attempts=None, low=0.1, high=0.5, factor=1.5, cap=5.0, first=_AT_ONCE),
         # Calls to the outside, inside one invocation. `firestore` is for silence, not for lost races; the last write
         # of a step is worth every second there is.
-        "firestore": _SEED,
-        "firestore_finalize": replace(_SEED, attempts=None),
-        "gcs_read": _SEED,
-        "gcs_write": _SEED,
-        "bigquery": _SEED,
+        "firestore": _OUTSIDE,
+        "firestore_finalize": replace(_OUTSIDE, attempts=None),
+        "gcs_read": _OUTSIDE,
+        "gcs_write": _OUTSIDE,
+        "bigquery": _OUTSIDE,
         "chart_img": Policy(attempts=3, low=0.25, high=0.5),
         "gemini": Policy(attempts=1, low=0.5, high=1.0),
         "gemini_repair": Policy(attempts=1, low=0.5, high=1.0),

@@ -36,9 +36,8 @@ _SECRET = (
     "rawoutput",
     "outputtext",
 )
-# Counts of tokens are figures that people need, and no secrets.
-_HARMLESS = ("tokencount", "tokenstotal", "totaltokens", "maxoutputtokens")
-_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_SECRET_ALONE = ("prompt", "completion")
+_LEVELS = ("INFO", "WARNING", "ERROR")
 
 
 def redacted(value: object) -> object:
@@ -75,7 +74,8 @@ class _Gate:
         return f"({type(value).__name__})"
 
     def _item(self, key: str, item: object, depth: int) -> object:
-        return MASKED if _is_secret(key) else self.passed(item, depth + 1)
+        figure = isinstance(item, int | float)  # counts of tokens are figures that people need
+        return MASKED if _is_secret(key) and not figure else self.passed(item, depth + 1)
 
     def _text(self, text: str) -> str:
         # Written as JSON, an odd character may take twelve.
@@ -93,7 +93,7 @@ def _whereabouts(exc: BaseException) -> Mapping[str, object]:
 
 def _is_secret(key: str) -> bool:
     plain = key.lower().replace("_", "").replace("-", "")
-    return any(word in plain for word in _SECRET) and not any(word in plain for word in _HARMLESS)
+    return plain in _SECRET_ALONE or any(word in plain for word in _SECRET)
 
 
 @dataclass(frozen=True, slots=True)

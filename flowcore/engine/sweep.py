@@ -47,7 +47,7 @@ class Sweep:
         unfinished = False
         for snapshot in self.runs.unfinished() if full else self.runs.due(self.clock.now()):
             if self.clock.monotonic() >= ends:
-                unfinished = True  # the rest is still due, so the next sweep goes on here
+                unfinished = True  # the rest is still due, and the next sweep will ask for it again
                 break
             seen += 1
             try:

@@ -195,8 +195,10 @@ class _Delivery(Generic[Inputs]):
         )
 
     def _update(self, snapshot: Snapshot | None, decide: Decide, races: str) -> Updated:
-        silence = "firestore_finalize" if races == "finalize" else "firestore"
-        patience = self._patience(silence, self.deadline.ends, POLICIES[races])
+        # A claim must leave time for the work; the last write of a step may use all there is.
+        last = races == "finalize"
+        ends = self.deadline.ends if last else self.deadline.ends - self.deadline.reserve
+        patience = self._patience("firestore_finalize" if last else "firestore", ends, POLICIES[races])
         return update(self.worker.runs, self.event.run_id, snapshot, decide, patience)
 
     def _patience(self, silence: str, ends: float, races: Policy | None = None) -> Patience:

@@ -1,4 +1,4 @@
-"""What a reader of a run document may rely on (ruling 13), as complaints: none for a sound document."""
+"""What a reader of a run document may rely on (spec/state-machine.md), as complaints: none for a sound document."""
 
 from collections.abc import Iterator
 

@@ -26,7 +26,7 @@ DONE = Succeeded("gs://artifacts/x")
 FAILURE = Failed(StepError(Code.GCS_WRITE_FAILED, "503", True))
 
 
-def test_margins_are_those_of_the_rulings() -> None:
+def test_margins_are_those_of_the_state_machine() -> None:
     assert timedelta(seconds=60) == LEASE_MARGIN
     assert timedelta(seconds=30) == ADOPTION_GRACE
 

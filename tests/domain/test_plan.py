@@ -82,8 +82,8 @@ def test_every_move_is_one_that_the_orchestrator_may_make(document: Document, no
 
 
 P, R, W, F = StepStatus.PENDING, StepStatus.READY, StepStatus.RUNNING, StepStatus.FAILED
-# Promotion; a lost lease; no worker; a retry, at rest or due at once; what can never run; cancel.
-MOVES = {(P, R), (W, R), (W, P), (W, F), (R, F), (F, P), (F, R)}
+# Promotion; a lost lease; no worker; a retry, at rest or due at once; READY by hand; what can never run; cancel.
+MOVES = {(P, R), (W, R), (W, P), (W, F), (R, F), (F, P), (F, R), (R, P)}
 MOVES |= {(was, StepStatus.SKIPPED) for was in (P, R, W, F)} | {(was, StepStatus.CANCELLED) for was in (P, R)}
 
 
@@ -107,7 +107,7 @@ def test_run_that_ends_says_when_and_leaves_nothing_waiting(document: Document, 
 
 @settings(max_examples=200)
 @given(documents(), moments())
-def test_success_is_what_the_rulings_call_success(document: Document, now: datetime) -> None:
+def test_success_is_what_the_state_machine_calls_success(document: Document, now: datetime) -> None:
     before, after = parsed(document), parsed(planned(document, now))
     if before.status.finished or after.status is not RunStatus.SUCCEEDED:
         return
@@ -151,7 +151,7 @@ def test_cancel_is_told_from_success_by_the_steps_alone() -> None:
 
 
 @pytest.mark.parametrize(("step_type", "forgiven"), [("LLM_REPORT", 1), ("CHART_EXPORT", 3), ("HEATMAP", 3)])
-def test_lost_leases_are_forgiven_as_often_as_the_rulings_say(step_type: str, forgiven: int) -> None:
+def test_lost_leases_are_forgiven_as_often_as_the_state_machine_says(step_type: str, forgiven: int) -> None:
     late = T0 + timedelta(seconds=600)
     for losses in range(5):
         step = a_step(step_type, "RUNNING", timeframe="1M", leaseLosses=losses)

@@ -30,7 +30,7 @@ def test_claim_is_tried_three_to_five_times_and_first_again_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", SILENCE)
-def test_silence_is_waited_out_as_the_seed_says(name: str) -> None:
+def test_silence_is_waited_out_as_the_table_says(name: str) -> None:
     assert delays(name, 1.0, 5) == [1.0, 2.0, 4.0, 8.0, None]
     for number, most in enumerate([1.0, 2.0, 4.0, 8.0], start=1):
         for luck in (0.0, 0.3, 0.999):
@@ -39,7 +39,7 @@ def test_silence_is_waited_out_as_the_seed_says(name: str) -> None:
             assert most / 2 <= delay <= most
 
 
-def test_longest_delay_of_the_seed_is_32_seconds() -> None:
+def test_longest_delay_is_32_seconds() -> None:
     patient = Policy(attempts=None, low=0.5, high=1.0)
     assert [next_delay(patient, number, 1.0) for number in (5, 6, 7, 1000)] == [16.0, 32.0, 32.0, 32.0]
 

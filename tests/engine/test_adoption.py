@@ -38,7 +38,7 @@ def test_young_step_costs_no_call(age: int) -> None:
     assert stage.step().status is StepStatus.RUNNING
 
 
-def test_old_step_is_recorded_from_its_object() -> None:  # E31
+def test_old_step_is_recorded_from_its_object() -> None:
     stage = Stage()
     event = stage.put(report_running(T0 - timedelta(seconds=31)))
     left_behind(stage)
@@ -91,7 +91,7 @@ def test_lost_claim_looks_at_once() -> None:
     assert stage.step().status is StepStatus.SUCCEEDED
 
 
-def test_pointer_that_was_lost_is_added_and_nothing_else() -> None:  # E33
+def test_pointer_that_was_lost_is_added_and_nothing_else() -> None:
     stage = Stage()
     document = a_run(ohlcv="SUCCEEDED", charts="SUCCEEDED", report="SUCCEEDED")
     event = stage.put(with_step(document, REPORT, outputs={"note": "kept"}))

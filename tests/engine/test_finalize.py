@@ -86,7 +86,7 @@ def test_silence_is_tried_again_without_paying_again() -> None:  # B15
     assert stage.artifacts.wire.calls["create"] == 1
 
 
-def test_long_silence_at_the_last_write_is_outlasted() -> None:  # B14, S0-51
+def test_long_silence_at_the_last_write_is_outlasted() -> None:  # B14
     stage = Stage()
     event = stage.put(report_ready())
     stage.provider.meanwhile = lambda: stage.runs.wire.break_next("update", unavailable(), times=6)

@@ -24,7 +24,7 @@ def execution(stage: Stage) -> dict[str, object]:
     return found
 
 
-def test_object_that_is_there_is_the_result() -> None:  # C10, E32
+def test_object_that_is_there_is_the_result() -> None:
     stage = Stage()
     event = stage.put(report_ready())
     store(stage)
@@ -42,7 +42,7 @@ def test_object_that_is_there_is_the_result() -> None:  # C10, E32
     [{"step": "another_step"}, {"run": "another-run"}, {"inputs-sha256": "0" * 64}, {"step": "", "run": ""}],
     ids=["step", "run", "inputs", "nobody"],
 )
-def test_somebody_elses_object_under_our_name_is_never_reused(about: dict[str, str]) -> None:  # C11
+def test_somebody_elses_object_under_our_name_is_never_reused(about: dict[str, str]) -> None:
     stage = Stage()
     event = stage.put(report_ready())
     store(stage, **about)
@@ -57,7 +57,7 @@ def test_somebody_elses_object_under_our_name_is_never_reused(about: dict[str, s
 
 
 @pytest.mark.parametrize("about", [{}, {"step": "another_step"}], ids=["ours", "another's"])
-def test_create_that_finds_an_object_reads_whose_it_is(about: dict[str, str]) -> None:  # E34
+def test_create_that_finds_an_object_reads_whose_it_is(about: dict[str, str]) -> None:
     stage = Stage()
     event = stage.put(report_ready())
     stage.provider.meanwhile = lambda: store(stage, **about)
@@ -78,7 +78,7 @@ def test_object_made_from_other_inputs_is_not_ours() -> None:
     assert stage.step().status is StepStatus.FAILED
 
 
-def test_silent_storage_is_tried_again_without_paying_again() -> None:  # E35
+def test_silent_storage_is_tried_again_without_paying_again() -> None:
     stage = Stage()
     event = stage.put(report_ready())
     fault = stage.artifacts.wire.break_next("create", unavailable(Code.GCS_WRITE_FAILED), times=2)
@@ -88,7 +88,7 @@ def test_silent_storage_is_tried_again_without_paying_again() -> None:  # E35
     assert stage.step().status is StepStatus.SUCCEEDED
 
 
-def test_storage_that_stays_silent_fails_the_step() -> None:  # C13, E36
+def test_storage_that_stays_silent_fails_the_step() -> None:
     stage = Stage()
     event = stage.put(report_ready())
     stage.artifacts.wire.break_next("create", unavailable(Code.GCS_WRITE_FAILED), times=1000)

@@ -14,7 +14,7 @@ from flowcore.testing.world import T0
 from tests.explorer.documents import Documents
 from tests.explorer.programs import CONFLICT, FOUND, OK, SILENCE, Answer, Call, Node, Programs
 from tests.explorer.scenarios import Budget, Scenario
-from tests.explorer.states import EXPIRY, RETRY, Delivery, Invocation, State
+from tests.explorer.states import EXPIRY, REOPEN, Delivery, Invocation, State
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Likeness:
     def hopeless(self, program: str, document: int, used: tuple[int, ...]) -> bool:
         """Whether nothing that this program may do without a claim can ever change the document again."""
         run = self.documents.run(document)
-        if run.status.finished and self.scenario.retry and not used[RETRY]:
+        if run.status.finished and (self.scenario.retry or self.scenario.skip) and not used[REOPEN]:
             return False
         if program in ("advance", "sweep"):
             return run.status.finished and not run.in_status(StepStatus.RUNNING)

@@ -27,8 +27,10 @@ class Scenario:
     steps: Mapping[str, Mapping[str, object]]
     levels: tuple[Budget, ...]  # from the least that must close, upwards
     refusals: int = 0  # how often a provider may say no for good
-    cancel: bool = False
+    failures: int = 0  # how often it may fail for a while, besides what the fault budget allows
+    cancel: Mapping[str, object] | None = None  # what an operator may write, once, to end the run
     retry: bool = False
+    skip: bool = False
     events: bool = True  # False: every event is lost, always
     late_events: bool = False  # deliver also what is a no-op unless it comes late
 
@@ -42,13 +44,16 @@ class Scenario:
 
 
 _ONE_STEP = (Budget(2, 10), Budget(3, 15))
-_MORE_STEPS = (Budget(1, 2), Budget(1, 3), Budget(1, 5), Budget(2, 4))
+_MORE_STEPS = (Budget(2, 2), Budget(1, 3), Budget(1, 5), Budget(2, 4))
+_FAILING = {"a": a_step("A", retry={"maxAttempts": 2}), "b": a_step("B", depends_on=["a"])}
+
+_CHAIN = {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}
 
 SCENARIOS = (
     Scenario("single", {"a": a_step("LLM_REPORT", timeframe="1M")}, _ONE_STEP),
     Scenario("single, late events", {"a": a_step("A")}, _ONE_STEP, late_events=True),
-    Scenario("every event lost", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _ONE_STEP, events=False),
-    Scenario("chain", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _MORE_STEPS),
+    Scenario("every event lost", _CHAIN, _ONE_STEP, events=False),
+    Scenario("chain", _CHAIN, _MORE_STEPS),
     Scenario(
         "fork",
         {"a": a_step("A"), "b": a_step("B", depends_on=["a"]), "c": a_step("C", depends_on=["a"])},
@@ -67,8 +72,9 @@ SCENARIOS = (
         _MORE_STEPS,
         refusals=1,
     ),
-    Scenario("a cancel", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _MORE_STEPS, cancel=True),
-    Scenario(
-        "a manual retry", {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}, _MORE_STEPS, refusals=1, retry=True
-    ),
+    Scenario("failures used up", _FAILING, _MORE_STEPS, failures=2),
+    Scenario("a cancel", _CHAIN, _MORE_STEPS, cancel={"cancelRequested": True}),
+    Scenario("a cancel by status", _CHAIN, _MORE_STEPS, cancel={"status": "CANCELLED"}),
+    Scenario("a manual retry", _CHAIN, _MORE_STEPS, refusals=1, retry=True),
+    Scenario("a manual skip", _CHAIN, _MORE_STEPS, refusals=1, skip=True),
 )

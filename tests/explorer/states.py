@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tests.explorer.scenarios import FAULTS, Budget
 
 CRASH, DUPLICATE, DROP, REPLY, EXPIRY = range(len(FAULTS))
-REFUSAL, CANCEL, RETRY = range(len(FAULTS), len(FAULTS) + 3)
-UNUSED = (0,) * (len(FAULTS) + 3)
+REFUSAL, FAILURE, CANCEL, REOPEN = range(len(FAULTS), len(FAULTS) + 4)
+UNUSED = (0,) * (len(FAULTS) + 4)
 
 # What happened, in words for the story: ("deliver", "advance", "update", "reply lost").
 Label = tuple[str, ...]

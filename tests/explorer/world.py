@@ -37,9 +37,10 @@ from tests.explorer.states import (
     DROP,
     DUPLICATE,
     EXPIRY,
+    FAILURE,
     REFUSAL,
+    REOPEN,
     REPLY,
-    RETRY,
     Delivery,
     Invocation,
     Label,
@@ -62,6 +63,7 @@ class World:
     _writes: dict[tuple[int, int, tuple[str, ...]], tuple[int, tuple[str, ...], frozenset[str]]] = field(
         default_factory=dict
     )
+    led_to: dict[int, set[int]] = field(default_factory=dict)  # which document was written over which
     _judged: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -129,12 +131,12 @@ class World:
     def _operator(self, state: State) -> Iterator[Step]:
         run = self.documents.run(state.document)
         if self.scenario.cancel and not state.used[CANCEL] and not run.status.finished:
-            flag = Patch({"cancelRequested": True})
-            yield ("the operator cancels",), self._by_hand(state.counting(CANCEL), flag)
-        if self.scenario.retry and not state.used[RETRY] and run.status == "FAILED":
-            patch = _retry(run, state.now)
-            if patch:
-                yield ("the operator retries",), self._by_hand(state.counting(RETRY), patch)
+            yield ("the operator cancels",), self._by_hand(state.counting(CANCEL), Patch(self.scenario.cancel))
+        if run.status == "FAILED" and not state.used[REOPEN]:
+            for verb, wanted in (("retries", self.scenario.retry), ("skips", self.scenario.skip)):
+                patch = _reopened(run, verb, state.now) if wanted else NOTHING
+                if patch:
+                    yield (f"the operator {verb}",), self._by_hand(state.counting(REOPEN), patch)
 
     def _by_hand(self, state: State, patch: Patch) -> State:
         before = self.documents.raw(state.document)
@@ -179,6 +181,9 @@ class World:
                 if state.used[REFUSAL] < self.scenario.refusals:
                     refused = (*told, "the provider refuses")
                     yield from self._answered(state.counting(REFUSAL), invocation, REFUSED, refused)
+                if state.used[FAILURE] < self.scenario.failures:
+                    failed = (*told, "the provider fails")
+                    yield from self._answered(state.counting(FAILURE), invocation, SILENCE, failed)
 
     def _update(self, state: State, invocation: Invocation, patch: Patch, told: Label) -> Iterator[Step]:
         key = (invocation.node, state.document, invocation.holds)
@@ -246,6 +251,7 @@ class World:
     def _written(self, state: State, number: int, others_hold: frozenset[str]) -> State:
         """A new document: what everybody else knows is old now, and new events are on their way."""
         alike, new = self.likeness, self._events(number, state.now)
+        self.led_to.setdefault(number, set()).add(state.document)
         # Of several events that wait for one function about the same thing one is kept: the budget has duplicates.
         waiting = {alike.about(event): event for event in (*state.deliveries, *new)}
         deliveries = [
@@ -284,9 +290,9 @@ class World:
         return state.counting(kind)
 
 
-def _retry(run: Run, now: datetime) -> Patch:
+def _reopened(run: Run, verb: str, now: datetime) -> Patch:
     failed = [step.step_id for step in run.in_status(StepStatus.FAILED)]
     try:
-        return manual.retry(run, failed, now)
+        return manual.retry(run, failed, now) if verb == "retries" else manual.skip(run, failed, now)
     except manual.Refused:
         return NOTHING

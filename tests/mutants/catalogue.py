@@ -97,8 +97,8 @@ _OPTIMISTIC_WRITES = (
     Mutant(
         "finalize gives up after five silences",
         _RETRY,
-        "replace(_SEED, attempts=None)",
-        "replace(_SEED)",
+        "replace(_OUTSIDE, attempts=None)",
+        "replace(_OUTSIDE)",
     ),
     Mutant(
         "a wait begins that ends after the deadline",
@@ -659,7 +659,7 @@ _BORDERS = (
     Mutant(
         "a secret is logged",
         _LOG,
-        "MASKED if _is_secret(key) else self.passed(item, depth + 1)",
+        "MASKED if _is_secret(key) and not figure else self.passed(item, depth + 1)",
         "self.passed(item, depth + 1)",
     ),
     Mutant(
