@@ -8,7 +8,7 @@ from flowcore.domain.budget import TimeBudget
 GOOD = {"ARTIFACTS_BUCKET": "my-artifacts"}
 
 
-def test_defaults_are_those_of_the_seed() -> None:
+def test_defaults_are_those_of_the_library() -> None:
     config = Config.from_env(GOOD)
     assert config.artifacts_bucket == "my-artifacts"
     assert config.flow_runs_collection == "flow_runs"

@@ -56,7 +56,7 @@ def test_line_has_what_cloud_logging_reads() -> None:
 
 
 @pytest.mark.parametrize("key", SECRET_KEYS.split())
-def test_secret_is_masked_at_any_depth(key: str) -> None:  # E38
+def test_secret_is_masked_at_any_depth(key: str) -> None:
     nested: object = {key: "hunter2"}
     for wrap in (lambda v: v, lambda v: {"a": v}, lambda v: [v], lambda v: {"a": [{"b": (v,)}]}):
         (text,) = logged(value=wrap(nested))
@@ -97,14 +97,14 @@ def test_object_is_named_and_not_opened() -> None:
 
 
 @pytest.mark.parametrize("letter", ["x", "я", "😀"])
-def test_long_text_is_trimmed(letter: str) -> None:  # E39
+def test_long_text_is_trimmed(letter: str) -> None:
     found = line(text=letter * 1_000_000)
     assert found["text"].startswith(letter * 10)
     assert len(found["text"]) < 10_000
 
 
 @pytest.mark.parametrize("letter", ["x", "я", "😀"])
-def test_line_stays_within_what_cloud_logging_takes(letter: str) -> None:  # E39
+def test_line_stays_within_what_cloud_logging_takes(letter: str) -> None:
     assert line(texts=[letter * 4000] * 300)
 
 
@@ -172,7 +172,7 @@ HOSTILE: dict[str, object] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_value_never_raises_and_leaves_json_or_nothing(name: str) -> None:  # E39
+def test_hostile_value_never_raises_and_leaves_json_or_nothing(name: str) -> None:
     for text in logged(value=HOSTILE[name]):
         assert len(text) <= CLOUD_LOGGING_LIMIT
         assert json.loads(text, parse_constant=pytest.fail)["run_id"] == "r"
@@ -223,7 +223,7 @@ def test_redaction_leaves_its_input_alone() -> None:
     assert value == {"token": "t", "list": [1, {"secret": 2}]}
 
 
-def test_whole_life_of_a_step_logs_no_secret() -> None:  # E38
+def test_whole_life_of_a_step_logs_no_secret() -> None:
     stage = Stage()
     lines: list[str] = []
     stage.worker().handle(stage.put(report_ready()))
@@ -234,7 +234,7 @@ def test_whole_life_of_a_step_logs_no_secret() -> None:  # E38
     assert "token-1" not in "".join(lines)
 
 
-def test_log_that_drops_its_lines_does_not_change_the_outcome() -> None:  # E39
+def test_log_that_drops_its_lines_does_not_change_the_outcome() -> None:
     def broken(text: str) -> None:
         raise BrokenPipeError
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 
-from flowcore.domain.manual import Refused, cancel, retry, skip
+from flowcore.domain.manual import Refused, cancel, reopen, retry, skip
 from flowcore.domain.model import Run, RunStatus, StepStatus
 from flowcore.domain.patch import NOTHING, Patch, apply
 from flowcore.domain.plan import plan
@@ -134,6 +134,17 @@ def test_skipped_step_keeps_its_error_to_be_read() -> None:
 def test_skip_of_a_step_that_began_and_did_not_fail_is_refused(status: str) -> None:
     with pytest.raises(Refused, match="only what failed or has not begun"):
         skip(parsed(a_run(ohlcv=status)), [OHLCV], T0)
+
+
+def test_two_failures_of_different_kinds_are_settled_by_one_wish() -> None:
+    hopeless = {"code": "INVALID_STRUCTURED_OUTPUT", "message": "no", "retryable": False}
+    steps = {"x": a_step("X", "FAILED"), "y": a_step("Y", "FAILED", error=hopeless), "z": a_step("Z", "SUCCEEDED")}
+    document = a_run("FAILED", steps=steps)
+    for refused in (partial(retry, step_ids=["x"]), partial(skip, step_ids=["y"])):
+        with pytest.raises(Refused, match="retry or skip them as well"):
+            refused(parsed(document), now=T0)
+    run = after(document, reopen(parsed(document), T0, retry=["x"], skip=["y"]))
+    assert [step.status for step in run.steps.values()] == ["READY", "SKIPPED", "SUCCEEDED"]
 
 
 def test_cancel_closes_what_has_not_begun() -> None:

@@ -222,3 +222,8 @@ def test_garbage_never_raises_and_is_never_stuck(document: Document) -> None:
 def test_sound_documents_have_no_defect(document: Document) -> None:
     assert parsed(document).defect is None
     assert parsed(document).run_id == RUN_ID
+
+
+def test_what_a_run_records_itself_does_not_end_it() -> None:
+    document = a_run(ohlcv="RUNNING", padding="x" * 200_000)
+    assert parsed(document).defect is None

@@ -196,3 +196,9 @@ def test_retry_and_failure_of_different_steps_at_once_fail_the_run() -> None:
 def test_charts_wait_for_candles() -> None:
     assert after_plan(a_run(ohlcv="RUNNING")).steps[CHARTS].status is StepStatus.PENDING
     assert after_plan(a_run(ohlcv="SUCCEEDED")).steps[CHARTS].status is StepStatus.READY
+
+
+@pytest.mark.parametrize(("dependency", "becomes"), [("RUNNING", "PENDING"), ("SKIPPED", "SKIPPED")])
+def test_ready_by_hand_before_its_time_is_taken_back(dependency: str, becomes: str) -> None:
+    document = a_run(ohlcv=dependency, charts="READY", report="PENDING")
+    assert parsed(planned(document, T0)).steps[CHARTS].status == becomes

@@ -7,7 +7,7 @@ from flowcore.domain.retry import POLICIES, Policy
 from flowcore.engine.patience import Patience
 from flowcore.testing.world import CountedChance, ManualClock
 
-SEED = POLICIES["gcs_write"]
+OUTSIDE = POLICIES["gcs_write"]
 
 
 def silent(times: int, **details: object) -> tuple[list[int], object]:
@@ -30,7 +30,7 @@ def persist(patience: Patience, call: object) -> object:
 def test_silence_is_waited_out() -> None:
     clock = ManualClock()
     calls, call = silent(3)
-    assert persist(Patience(SEED, clock, CountedChance(1.0), ends=1000), call) == "answer"
+    assert persist(Patience(OUTSIDE, clock, CountedChance(1.0), ends=1000), call) == "answer"
     assert len(calls) == 4
     assert clock.slept == [1.0, 2.0, 4.0]
 
@@ -38,7 +38,7 @@ def test_silence_is_waited_out() -> None:
 def test_policy_ends_after_its_attempts() -> None:
     calls, call = silent(100)
     with pytest.raises(NetworkError):
-        persist(Patience(SEED, ManualClock(), CountedChance(), ends=1000), call)
+        persist(Patience(OUTSIDE, ManualClock(), CountedChance(), ends=1000), call)
     assert len(calls) == 5
 
 
@@ -54,7 +54,7 @@ def test_no_wait_begins_that_would_end_too_late() -> None:
 def test_server_that_asks_for_time_gets_it() -> None:
     clock = ManualClock()
     _, call = silent(1, retryAfterSeconds=17.5)
-    persist(Patience(SEED, clock, CountedChance(), ends=1000), call)
+    persist(Patience(OUTSIDE, clock, CountedChance(), ends=1000), call)
     assert clock.slept == [17.5]
 
 
@@ -62,7 +62,7 @@ def test_server_that_asks_for_more_than_there_is_ends_it_at_once() -> None:
     clock = ManualClock()
     _, call = silent(1, retryAfterSeconds=120)
     with pytest.raises(NetworkError):
-        persist(Patience(SEED, clock, CountedChance(), ends=100), call)
+        persist(Patience(OUTSIDE, clock, CountedChance(), ends=100), call)
     assert clock.slept == []
 
 
@@ -74,5 +74,5 @@ def test_refusal_is_not_repeated() -> None:
         raise PermissionError
 
     with pytest.raises(PermissionError):
-        persist(Patience(SEED, ManualClock(), CountedChance(), ends=1000), refuse)
+        persist(Patience(OUTSIDE, ManualClock(), CountedChance(), ends=1000), refuse)
     assert len(calls) == 1
