@@ -179,8 +179,8 @@ class Faults:
             self.meet(fault, AFTER)  # whatever the reply would have been: it is lost
 
     def meet(self, fault: Fault, moment: Moment) -> None:
-        """Wait and fail as the fault says for this moment. A service's own shape waits by itself."""
-        if fault.when == moment and fault.shape is None:
+        """Wait and fail as the fault says for this moment. Its shape is the service's to make."""
+        if fault.when == moment:
             if fault.wait > 0:
                 self._released.wait(fault.wait)
             fault.strike()
