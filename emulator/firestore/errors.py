@@ -1,17 +1,17 @@
 """How a request is turned down: one of the codes that gRPC knows, and a sentence for people."""
 
-from enum import StrEnum
+from enum import IntEnum
 
 
-class Code(StrEnum):
-    """The canonical codes that this server uses, by their names on the wire."""
+class Code(IntEnum):
+    """The canonical codes that this server uses, with their numbers on the wire."""
 
-    INVALID_ARGUMENT = "INVALID_ARGUMENT"
-    NOT_FOUND = "NOT_FOUND"
-    ALREADY_EXISTS = "ALREADY_EXISTS"
-    FAILED_PRECONDITION = "FAILED_PRECONDITION"
-    ABORTED = "ABORTED"
-    UNIMPLEMENTED = "UNIMPLEMENTED"
+    INVALID_ARGUMENT = 3
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    FAILED_PRECONDITION = 9
+    ABORTED = 10
+    UNIMPLEMENTED = 12
 
 
 class Refused(Exception):

@@ -26,12 +26,18 @@ NULL: Final = Value(null_value=0)
 NAN: Final = Value(double_value=math.nan)
 
 
+def type_of(value: Value) -> str | None:
+    """Which of its fields a value uses: `integer_value`, `map_value`, …; none when it is unset."""
+    chosen: str | None = value.WhichOneof("value_type")
+    return chosen
+
+
 # --- order and equality --------------------------------------------------------------------------------------
 
 
 def key(value: Value) -> Key:
     """Comparable with the key of every other value; equal keys are equal values to a query."""
-    return _KEYS[value.WhichOneof("value_type") or "null_value"](value)
+    return _KEYS[type_of(value) or "null_value"](value)
 
 
 def kind(value: Value) -> int:
@@ -41,15 +47,15 @@ def kind(value: Value) -> int:
 
 
 def is_nan(value: Value) -> bool:
-    return value.WhichOneof("value_type") == "double_value" and math.isnan(value.double_value)
+    return type_of(value) == "double_value" and math.isnan(value.double_value)
 
 
 def is_number(value: Value) -> bool:
-    return value.WhichOneof("value_type") in {"integer_value", "double_value"}
+    return type_of(value) in {"integer_value", "double_value"}
 
 
 def number(value: Value) -> int | float:
-    return value.integer_value if value.WhichOneof("value_type") == "integer_value" else value.double_value
+    return value.integer_value if type_of(value) == "integer_value" else value.double_value
 
 
 def same_fields(a: Document, b: Document) -> bool:
@@ -103,10 +109,10 @@ def field(document: Document, path: FieldPath) -> Value | None:
 
 def inside(fields: Fields, path: FieldPath) -> Value | None:
     for segment in path[:-1]:
-        if segment not in fields or fields[segment].WhichOneof("value_type") != "map_value":
+        if segment not in fields or type_of(fields[segment]) != "map_value":
             return None
         fields = fields[segment].map_value.fields
-    return fields[path[-1]] if path[-1] in fields else None
+    return fields.get(path[-1])
 
 
 def put(document: Document, path: FieldPath, value: Value) -> None:
@@ -164,7 +170,7 @@ def document_size(document: Document) -> int:
 
 
 def _check(name: str, value: Value, depth: int) -> None:
-    match value.WhichOneof("value_type"):
+    match type_of(value):
         case None:
             raise invalid("Cannot convert firestore.v1.Value with type unset.")
         case "map_value":
@@ -179,7 +185,7 @@ def _check(name: str, value: Value, depth: int) -> None:
             if depth > MAX_DEPTH:
                 raise invalid(f"Property {name} contains an invalid nested entity.")
             for element in value.array_value.values:
-                if element.WhichOneof("value_type") == "array_value":
+                if type_of(element) == "array_value":
                     raise invalid("Cannot convert an array value in an array value.")
                 _check(name, element, depth + 1)
 
@@ -201,7 +207,7 @@ def _array_size(array: ArrayValue) -> int:
 
 
 def _size(value: Value) -> int:
-    match value.WhichOneof("value_type"):
+    match type_of(value):
         case "string_value":
             return _string_size(value.string_value)
         case "bytes_value":
@@ -239,7 +245,7 @@ def truncate_times(fields: Fields) -> None:
 
 
 def _truncate(value: Value) -> None:
-    match value.WhichOneof("value_type"):
+    match type_of(value):
         case "timestamp_value":
             value.timestamp_value.nanos -= value.timestamp_value.nanos % 1000
         case "array_value":

@@ -1,0 +1,117 @@
+"""Firestore on a port: gRPC for the client library, and beside it HTTP for the one call that only emulators have.
+
+    DELETE /emulator/v1/projects/P/databases/D/documents      forget everything in a database
+
+gRPC's server does not share its port with HTTP/1.1, so that call has a port of its own: the next one, or a named one.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from emulator import web
+from emulator.faults import Faults
+from emulator.firestore import paths
+from emulator.firestore.changes import Commit, Feed
+from emulator.firestore.journal import Journal
+from emulator.firestore.service import SERVICE, FirestoreService
+from emulator.firestore.store import Store
+
+THREADS: Final = 1024  # a listener holds one for as long as it lives; they are only made when needed
+MOST_BYTES: Final = 11 * 1024 * 1024  # a request of 10 MiB is allowed, and refused with a reason when it is too large
+CLEAR: Final = "/emulator/v1/"
+
+
+class PortTaken(OSError):
+    """Somebody else listens on the port."""
+
+
+class Server:
+    """A Firestore, alive between `start` and `stop`. Port 0 takes any free port."""
+
+    def __init__(
+        self, port: int = 0, *, http_port: int | None = None, data_dir: Path | None = None, faults: Faults | None = None
+    ) -> None:
+        self.faults: Final = faults or Faults()
+        self.store: Final = Store(Journal(data_dir) if data_dir else None)
+        self._grpc = grpc.server(
+            ThreadPoolExecutor(THREADS, thread_name_prefix=SERVICE),
+            handlers=[FirestoreService(self.store, self.faults)],
+            options=[
+                ("grpc.so_reuseport", 0),  # a port that is taken must be an error, not a shared one
+                ("grpc.max_receive_message_length", MOST_BYTES),
+                ("grpc.max_send_message_length", -1),
+            ],
+        )
+        self.port: Final = _bound(self._grpc, port)
+        self._web = web.Server(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
+        self.store.feed.subscribe(self._record)
+
+    @property
+    def host(self) -> str:
+        """The value of FIRESTORE_EMULATOR_HOST."""
+        return f"{web.LOOPBACK}:{self.port}"
+
+    @property
+    def http_url(self) -> str:
+        return self._web.url
+
+    @property
+    def feed(self) -> Feed:
+        """Every change of every document; `subscribe` under `store.lock`."""
+        return self.store.feed
+
+    def subscribe(self, callback: Callable[[Commit], None], after: int | None = None) -> Callable[[], None]:
+        """Hear of every commit, in order, before its writer does. Returns how to stop."""
+        with self.store.lock:
+            return self.store.feed.subscribe(callback, after)
+
+    def start(self) -> "Server":
+        self._grpc.start()
+        self._web.start()
+        return self
+
+    def stop(self) -> None:
+        """End every call at once, and let go of the port."""
+        self._web.stop()
+        self._grpc.stop(grace=None).wait()
+        self.store.close()
+
+    def clear(self, project: str, database: str = "(default)") -> None:
+        self.store.clear(f"projects/{project}/databases/{database}")
+
+    def _http(self, request: web.Request) -> web.Reply:
+        if request.method == "GET" and request.path == "/":
+            return web.Reply(body=b"Ok\n")
+        name = request.path.removeprefix(CLEAR).removesuffix("/documents")
+        if request.method == "DELETE" and request.path == f"{CLEAR}{name}/documents" and name.count("/") == 3:
+            self.store.clear(paths.database_of(name))
+            return web.Reply.json({})
+        return web.Reply.json({"error": {"code": 404, "message": f"no {request.method} {request.path}"}}, 404)
+
+    def _record(self, commit: Commit) -> None:
+        """Every change, for auditors."""
+        for change in commit.changes:
+            kind = "create" if change.before is None else "delete" if change.after is None else "update"
+            self.faults.history.record(
+                "write",
+                SERVICE,
+                kind,
+                paths.relative(change.name),
+                database=commit.database,
+                sequence=change.sequence,
+                time=change.time,
+                before=change.before,
+                after=change.after,
+            )
+
+
+def _bound(server: grpc.Server, port: int) -> int:
+    try:
+        bound = server.add_insecure_port(f"{web.LOOPBACK}:{port}")
+    except RuntimeError as error:
+        raise PortTaken(f"port {port} is taken; name another one") from error
+    return int(bound)
