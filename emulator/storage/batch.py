@@ -1,8 +1,7 @@
 """Many calls in one request: each part of the body is a request of its own, each part of the reply its answer."""
 
 import uuid
-from email import policy
-from email.parser import BytesParser
+from email import message_from_bytes
 from http.client import responses
 
 from emulator.storage.errors import StorageError
@@ -24,7 +23,7 @@ def answered(request: Request, service: Service) -> Reply:
 def _request(part: bytes, host: str) -> Request:
     first, _, rest = part.partition(b"\r\n" if b"\r\n" in part else b"\n")
     method, target, *_ = first.decode().split(" ")
-    message = BytesParser(policy=policy.HTTP).parsebytes(rest)
+    message = message_from_bytes(rest)
     body = message.get_payload(decode=True)
     del message["Host"]
     message["Host"] = host

@@ -1,7 +1,6 @@
 """One page of a bucket: names in order, folded at the delimiter, cut at the page size."""
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -33,7 +32,7 @@ class Wish:
             end=query.get("endOffset", ""),
             after=last_seen(query.get("pageToken", "")),
             size=page_size(query),
-            trailing=query.get("includeTrailingDelimiter") == "true",
+            trailing=query.get("includeTrailingDelimiter", "").lower() == "true",
         )
 
 
@@ -62,34 +61,36 @@ def page_size(query: Mapping[str, str]) -> int:
     return min(int(text), LARGEST_PAGE)
 
 
-def token_after(name: str) -> str:
-    return base64.urlsafe_b64encode(name.encode()).decode()
+def token_after(key: str) -> str:
+    return base64.urlsafe_b64encode(key.encode()).decode()
 
 
 def last_seen(token: str) -> str:
     try:
         return base64.urlsafe_b64decode(token).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         raise invalid(f"Invalid page token: {token!r}") from None
 
 
 def _rows(objects: Iterable[StoredObject], wish: Wish) -> Iterable[StoredObject | str]:
-    """Objects and folders in one order: a page may end at either. A folder counts where its name stands."""
-    folded = ""
+    """Objects and folders in one order: a page may end at either. A folder counts where its name stands, once."""
+    seen = wish.after
+    for row in _folded(objects, wish):
+        if _key(row) > seen:
+            seen = _key(row)
+            yield row
+
+
+def _folded(objects: Iterable[StoredObject], wish: Wish) -> Iterable[StoredObject | str]:
     for found in objects:
         if wish.end and found.name >= wish.end:
             return
         if not found.name.startswith(wish.prefix) or found.name < wish.start:
             continue
         folder = _folder(found.name, wish)
-        if folder is None:
-            if found.name > wish.after:
-                yield found
-            continue
-        if folder != folded and folder > wish.after:
+        if folder is not None:
             yield folder
-        folded = folder
-        if wish.trailing and found.name == folder and found.name > wish.after:
+        if folder is None or (wish.trailing and found.name == folder):
             yield found
 
 
@@ -101,4 +102,5 @@ def _folder(name: str, wish: Wish) -> str | None:
 
 
 def _key(row: StoredObject | str) -> str:
-    return row if isinstance(row, str) else row.name
+    """Where a row stands: a folder just before the object that may have the same name."""
+    return row if isinstance(row, str) else f"{row.name}\0"

@@ -8,8 +8,8 @@ import re
 import threading
 import uuid
 from dataclasses import dataclass, field
-from email import policy
-from email.parser import BytesParser
+from email import message_from_bytes
+from email.message import Message
 from typing import Any, Final
 
 from emulator.storage.checksums import Checksums
@@ -31,18 +31,19 @@ def parts_of(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
 
 
 def _boundary(content_type: str) -> bytes:
-    message = BytesParser(policy=policy.HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode())
-    boundary = message.get_param("boundary")
+    message = Message()
+    message["Content-Type"] = content_type
+    boundary = message.get_boundary()
     if not boundary:
         raise invalid("Malformed multipart body: its Content-Type names no boundary.")
-    return str(boundary).encode()
+    return boundary.encode()
 
 
 def _part(section: bytes) -> tuple[str, bytes]:
     end = re.search(rb"\r?\n\r?\n", section)  # the batches of the Python client have bare newlines
     if not end:
         raise invalid("Malformed multipart body: a part has no headers.")
-    headers = BytesParser(policy=policy.HTTP).parsebytes(section[: end.end()].lstrip())
+    headers = message_from_bytes(section[: end.end()].lstrip())
     return headers.get("Content-Type", ""), section[end.end() :]
 
 
