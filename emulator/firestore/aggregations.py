@@ -23,10 +23,14 @@ def check(aggregations: Sequence[Aggregation]) -> None:
         raise invalid("Aggregation aliases contain duplicate alias.")
 
 
+def fields(aggregations: Iterable[Aggregation]) -> set[FieldPath]:
+    """The fields that are added up: the query is sorted by them, so documents that lack one do not count."""
+    return {path for aggregation in aggregations if (path := _field(aggregation))}
+
+
 def aggregate(aggregations: Sequence[Aggregation], documents: Iterable[Document]) -> AggregationResult:
-    """One number for each aggregation, over the documents that have all the fields that are added up."""
-    needed = {path for aggregation in aggregations if (path := _field(aggregation))}
-    counted = [document for document in documents if all(values.field(document, path) is not None for path in needed)]
+    """One number for each aggregation."""
+    counted = list(documents)
     results: dict[str, Value] = {}
     for aggregation in aggregations:
         unnamed = sum(name.startswith("field_") for name in results) + 1

@@ -110,14 +110,16 @@ def _field_test(part: FieldFilter) -> Test:
             keys = _element_keys(operand)
             return lambda value: not keys.isdisjoint(_element_keys(value))
         case ranged:
-            return _range_test(ranged, key)
+            return _range_test(ranged, operand)
 
 
-def _range_test(ranged: int, key: Key) -> Test:
-    compare, kind = RANGES[ranged], int(key[0])
+def _range_test(ranged: int, operand: Value) -> Test:
+    compare, kind, key = RANGES[ranged], values.kind(operand), values.key(operand)
+    nowhere = values.is_nan(operand)  # NaN has a place in the order, but nothing is more or less than it
 
     def within(value: Value) -> bool:
-        return values.kind(value) == kind and not values.is_nan(value) and compare(values.key(value), key)
+        comparable = values.kind(value) == kind and not values.is_nan(value) and not nowhere
+        return comparable and compare(values.key(value), key)
 
     return within
 

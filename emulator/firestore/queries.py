@@ -4,7 +4,7 @@ Results are sorted by what the query asks for, then by the fields of its inequal
 always total and a cursor always means one place in it. A document that lacks a field of that order is not in it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -110,8 +110,8 @@ class Query:
         return after_start and not after_end
 
 
-def compiled(parent: str, query: StructuredQuery) -> Query:
-    """Check a query as Firestore does, and make it ready to run."""
+def compiled(parent: str, query: StructuredQuery, aggregated: Set[FieldPath] = frozenset()) -> Query:
+    """Check a query as Firestore does, and make it ready to run. Fields to be added up take part in the order."""
     paths.check_parent(parent)
     if query.HasField("find_nearest"):
         raise missing("vector search (find_nearest)")
@@ -130,7 +130,7 @@ def compiled(parent: str, query: StructuredQuery) -> Query:
         collection_id=source.collection_id,
         all_descendants=source.all_descendants,
         accepts=filters.predicate(query.where),
-        orders=_orders(query),
+        orders=_orders(query, filters.inequality_fields(query.where) | aggregated),
         start=_edge(query, "start_at"),
         end=_edge(query, "end_at"),
         offset=query.offset,
@@ -141,7 +141,7 @@ def compiled(parent: str, query: StructuredQuery) -> Query:
     )
 
 
-def _orders(query: StructuredQuery) -> tuple[Order, ...]:
+def _orders(query: StructuredQuery, implied: Set[FieldPath]) -> tuple[Order, ...]:
     orders: list[Order] = []
     for asked in query.order_by:
         path = paths.parse_field(asked.field.field_path)
@@ -151,9 +151,9 @@ def _orders(query: StructuredQuery) -> tuple[Order, ...]:
             raise invalid("order by clause cannot contain more fields after the key")
         orders.append(Order(path, asked.direction == DESCENDING))
     descending = bool(orders) and orders[-1].descending
-    implied = [*sorted(filters.inequality_fields(query.where) - {paths.NAME}), paths.NAME]
     named = {order.path for order in orders}
-    return (*orders, *(Order(path, descending) for path in implied if path not in named))
+    unnamed = [path for path in [*sorted(implied - {paths.NAME}), paths.NAME] if path not in named]
+    return (*orders, *(Order(path, descending) for path in unnamed))
 
 
 def _edge(query: StructuredQuery, side: str) -> Edge | None:

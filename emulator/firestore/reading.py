@@ -109,7 +109,8 @@ class Reading:
     def run_aggregation_query(self, request: RunAggregationQueryRequest) -> Iterator[RunAggregationQueryResponse]:
         asked = request.structured_aggregation_query
         aggregations.check(asked.aggregations)
-        query = queries.compiled(request.parent, _structured(asked.structured_query, request))
+        added_up = aggregations.fields(asked.aggregations)
+        query = queries.compiled(request.parent, _structured(asked.structured_query, request), added_up)
         with self._store.lock:
             moment = self._moment(paths.database_of(request.parent), request, request.new_transaction)
             found = self._find(moment, query)

@@ -63,13 +63,18 @@ def check_precondition(precondition: Precondition, name: str, document: Document
         case "exists" if not precondition.exists and document is not None:
             raise Refused(Code.ALREADY_EXISTS, f"Document already exists: {name}")
         case "update_time":
-            stored = values.microseconds(document.update_time) if document else 0
-            required = values.microseconds(precondition.update_time)
-            if stored != required:
-                raise Refused(
-                    Code.FAILED_PRECONDITION,
-                    f"the stored version ({stored}) does not match the required base version ({required})",
-                )
+            _check_version(values.microseconds(precondition.update_time), document)
+
+
+def _check_version(required: int, document: Document | None) -> None:
+    stored = values.microseconds(document.update_time) if document else 0
+    if document is not None and required > stored:  # nobody can have read a version that was never there
+        raise invalid(f"Invalid base version, it is greater than the stored version: {document.name}")
+    if stored != required:
+        raise Refused(
+            Code.FAILED_PRECONDITION,
+            f"the stored version ({stored}) does not match the required base version ({required})",
+        )
 
 
 def _replaced(write: Write, before: Document | None, name: str) -> Document:
