@@ -42,6 +42,8 @@ SHAPES: Final[dict[str, frozenset[str]]] = {
             "safety",
             "blocked_prompt",
             "max_tokens",
+            "max_tokens_without_text",
+            "empty_reply",
             "non_json",
             "code_fence",
         }

@@ -5,6 +5,7 @@ returns the rest as something still to be done. That is what makes every call co
 the effect or after it.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -96,7 +97,7 @@ def _shaped(reply: Reply, fault: Fault) -> Reply:
 
 
 def _failed(request: Request, error: StorageError, retry_after: float | None = None) -> Reply:
-    headers = {} if retry_after is None else {"Retry-After": f"{retry_after:g}"}
+    headers = {} if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
     if request.query.get("alt") == "media":  # who asks for bytes gets words, not JSON
         kind = {"Content-Type": "text/html; charset=UTF-8"}
         return Reply(error.code, error.message.encode(), headers | kind)

@@ -1,0 +1,288 @@
+"""An instance of any JSON Schema, filled from what the writer knows.
+
+A schema says which shapes are right; it does not say what to write. So this module walks the schema and asks a
+`Source` for each leaf, by the names on the way to it; then it bends the value until the schema's limits hold. Whatever
+comes out is validated before it is sent: a schema that cannot be satisfied this way is refused, never half-served.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from jsonschema import Draft202012Validator, SchemaError
+
+from emulator.gemini.errors import GeminiError, invalid
+
+DEEPEST: Final = 24
+KEY: Final = "generation_config.response_json_schema"
+
+Schema = Mapping[str, Any]
+Path = tuple[str, ...]
+
+
+class Source(Protocol):
+    """What can be said about a leaf, known by the names on the way to it; `index` is its place in a list."""
+
+    def text(self, path: Path, index: int) -> str: ...
+    def number(self, path: Path, index: int) -> float: ...
+    def flag(self, path: Path) -> bool: ...
+    def choice(self, options: Sequence[Any]) -> Any: ...
+
+
+class _Unwritable(Exception):
+    """Nothing can be written here; above it there may be a way around."""
+
+
+def instance(schema: Any, source: Source) -> Any:
+    """A valid instance, or the refusal that the service would send."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise invalid(f"Invalid value at '{KEY}': {error.message}") from None
+    if (depth := _depth(schema)) > DEEPEST:
+        raise invalid(f"The specified schema is nested too deeply: {depth} levels, at most {DEEPEST} are supported.")
+    try:
+        value = _Writer(schema, source).write(schema, (), 0)
+    except _Unwritable as error:
+        raise invalid(f"The specified schema is not supported: {error}") from None
+    check(schema, value)
+    return value
+
+
+def check(schema: Any, value: Any) -> None:
+    complaint = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
+    if complaint is not None:
+        raise GeminiError(400, "INVALID_ARGUMENT", f"The specified schema is not supported: {complaint.message}")
+
+
+class _Writer:
+    def __init__(self, root: Any, source: Source) -> None:
+        self._root = root
+        self._source = source
+        self._open: list[str] = []  # the references that are being written, innermost last
+
+    def write(self, schema: Any, path: Path, index: int) -> Any:
+        if isinstance(schema, bool):
+            schema = {} if schema else {"not": {}}
+        if "$ref" in schema:
+            return self._referenced(schema, path, index)
+        if "const" in schema:
+            return schema["const"]
+        if "enum" in schema:
+            return self._source.choice(schema["enum"])
+        for word in ("anyOf", "oneOf"):
+            if word in schema:
+                return self._one_of(_without(schema, word), schema[word], path, index)
+        if "allOf" in schema:
+            merged = _without(schema, "allOf")
+            for part in schema["allOf"]:
+                merged = _merged(merged, self._resolved(part))
+            return self.write(merged, path, index)
+        return self._typed(schema, path, index)
+
+    def _typed(self, schema: Schema, path: Path, index: int) -> Any:
+        match _type(schema):
+            case "object":
+                return self._object(schema, path)
+            case "array":
+                return self._array(schema, path)
+            case "string":
+                return _fitting(self._source.text(path, index), schema)
+            case "number":
+                return _bounded(self._source.number(path, index), schema)
+            case "integer":
+                return round(_bounded(round(self._source.number(path, index)), {"multipleOf": 1, **schema}))
+            case "boolean":
+                return self._source.flag(path)
+        return None
+
+    def _referenced(self, schema: Schema, path: Path, index: int) -> Any:
+        reference = schema["$ref"]
+        if reference in self._open:
+            raise _Unwritable(f"{reference} contains itself")
+        self._open.append(reference)
+        try:
+            return self.write(_merged(_without(schema, "$ref"), self._target(reference)), path, index)
+        finally:
+            self._open.pop()
+
+    def _resolved(self, schema: Any) -> Schema:
+        return self._target(schema["$ref"]) if "$ref" in schema else schema
+
+    def _target(self, reference: str) -> Schema:
+        if not reference.startswith("#"):
+            raise _Unwritable(f"{reference} points outside of the schema")
+        found = self._root
+        for step in reference[1:].strip("/").split("/") if reference != "#" else []:
+            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        if not isinstance(found, dict):
+            raise _Unwritable(f"{reference} points nowhere")
+        return found
+
+    def _one_of(self, base: Schema, alternatives: Sequence[Any], path: Path, index: int) -> Any:
+        reasons = []
+        for alternative in sorted(alternatives, key=lambda one: one == {"type": "null"}):  # something beats nothing
+            try:
+                return self.write(_merged(base, self._resolved(alternative)), path, index)
+            except _Unwritable as error:
+                reasons.append(str(error))
+        raise _Unwritable("; ".join(reasons) or "it allows nothing")
+
+    def _object(self, schema: Schema, path: Path) -> dict[str, Any]:
+        required = set(schema.get("required", ()))
+        properties = schema.get("properties", {})
+        order = schema.get("propertyOrdering", list(properties))
+        result: dict[str, Any] = {}
+        for name in [*order, *(name for name in schema.get("required", ()) if name not in order)]:
+            try:
+                result[name] = self.write(properties.get(name, self._extra(schema)), (*path, name), 0)
+            except _Unwritable:
+                if name in required:
+                    raise
+        while len(result) < schema.get("minProperties", 0):
+            result[f"item{len(result) + 1}"] = self.write(self._extra(schema), path, len(result))
+        return result
+
+    @staticmethod
+    def _extra(schema: Schema) -> Any:
+        extra = schema.get("additionalProperties", True)
+        return {"type": "string"} if extra is True else extra
+
+    def _array(self, schema: Schema, path: Path) -> list[Any]:
+        first = [self.write(item, path, index) for index, item in enumerate(schema.get("prefixItems", ()))]
+        least, most = schema.get("minItems", 0), schema.get("maxItems", 1000)
+        wanted = max(least, min(most, max(2, len(first))))
+        items = schema.get("items", {"type": "string"} if not first else False)
+        result = first[:most]
+        try:
+            while len(result) < wanted and items is not False:
+                result.append(self.write(items, path, len(result)))
+        except _Unwritable:
+            if len(result) < least:
+                raise
+        return _distinct(result) if schema.get("uniqueItems") else result
+
+
+# --- bending a value until it fits ------------------------------------------------------------------------
+
+FORMATS: Final = {
+    "date-time": "2026-01-02T03:04:05Z",
+    "date": "2026-01-02",
+    "time": "03:04:05Z",
+    "duration": "P1D",
+    "email": "analyst@example.com",
+    "uri": "https://example.com/report",
+    "uuid": "123e4567-e89b-42d3-a456-426614174000",
+    "ipv4": "127.0.0.1",
+    "hostname": "example.com",
+}
+GUESSES: Final = (
+    "",
+    "a",
+    "A",
+    "abc",
+    "ABC",
+    "abc-1",
+    "ABC1",
+    "1",
+    "1.0",
+    "100",
+    "v1",
+    "1h",
+    "#aabbcc",
+    *FORMATS.values(),
+)
+
+
+def _fitting(text: str, schema: Schema) -> str:
+    text = FORMATS.get(schema.get("format", ""), text)
+    least, most = schema.get("minLength", 0), schema.get("maxLength", len(text) + schema.get("minLength", 0))
+    if "pattern" in schema:
+        guesses = (text, text[:most], *GUESSES)
+        fits = (one for one in guesses if least <= len(one) <= most and re.search(schema["pattern"], one))
+        guess = next(fits, None)
+        if guess is None:
+            raise _Unwritable(f"nothing was found that matches {schema['pattern']!r}")
+        return guess
+    return text.ljust(least, ".")[:most]
+
+
+def _bounded(value: float, schema: Schema) -> float:
+    step = schema.get("multipleOf", 0)
+    low, high = schema.get("minimum", -1e300), schema.get("maximum", 1e300)
+    nudge = step or min(1e-6, abs(high - low) / 4 or 1e-6)
+    if "exclusiveMinimum" in schema:
+        low = max(low, schema["exclusiveMinimum"] + (step or _inside(schema, nudge)))
+    if "exclusiveMaximum" in schema:
+        high = min(high, schema["exclusiveMaximum"] - (step or _inside(schema, nudge)))
+    value = min(max(value, low), high)
+    if step:
+        value = round(value / step) * step
+        value += step if value < low else -step if value > high else 0
+    return value
+
+
+def _inside(schema: Schema, nudge: float) -> float:
+    low, high = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    return nudge if low is None or high is None else min(nudge, (high - low) / 4)
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    result: list[Any] = []
+    for value in values:
+        if value not in result:
+            result.append(value)
+        elif isinstance(value, str):
+            result.append(f"{value} ({len(result) + 1})")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            result.append(value + len(result))
+    return result
+
+
+# --- reading a schema -------------------------------------------------------------------------------------
+
+
+def _type(schema: Schema) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return next((one for one in kind if one != "null"), "null")
+    if isinstance(kind, str):
+        return kind
+    hints: Iterator[str] = (
+        name
+        for name, words in {
+            "object": ("properties", "required", "additionalProperties"),
+            "array": ("items", "prefixItems"),
+            "number": ("minimum", "maximum", "multipleOf"),
+        }.items()
+        if any(word in schema for word in words)
+    )
+    return next(hints, "string")
+
+
+def _without(schema: Schema, word: str) -> dict[str, Any]:
+    return {name: value for name, value in schema.items() if name != word}
+
+
+def _merged(base: Any, more: Any) -> dict[str, Any]:
+    """Both at once: properties and requirements add up, the rest is taken from the second."""
+    if not isinstance(more, dict):
+        return dict(base)
+    result = {**base, **more}
+    if "properties" in base and "properties" in more:
+        result["properties"] = {**base["properties"], **more["properties"]}
+    if "required" in base and "required" in more:
+        result["required"] = [*base["required"], *(name for name in more["required"] if name not in base["required"])]
+    return result
+
+
+def _depth(schema: Any) -> int:
+    """How many schemas stand inside each other, references not followed."""
+    if isinstance(schema, list):
+        return max(map(_depth, schema), default=0)
+    if not isinstance(schema, dict):
+        return 0
+    below = [_depth(value) for name, value in schema.items() if name not in {"properties", "$defs", "definitions"}]
+    for word in ("properties", "$defs", "definitions"):
+        below += [_depth(value) for value in schema.get(word, {}).values()]
+    return 1 + max(below, default=0)
