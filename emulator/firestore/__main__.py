@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from emulator.firestore.server import PortTaken, Server
+from emulator.firestore.server import FirestoreServer, PortTaken
 
 
 def main() -> int:
@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--data-dir", type=Path, default=None, help="keep what is written here; in memory without it")
     options = parser.parse_args()
     try:
-        server = Server(options.port, http_port=options.http_port, data_dir=options.data_dir).start()
+        server = FirestoreServer(options.port, http_port=options.http_port, data_dir=options.data_dir).start()
     except PortTaken as taken:
         sys.stderr.write(f"{taken}\n")
         return 1

@@ -88,40 +88,35 @@ def _on_field(path: FieldPath, test: Test) -> Predicate:
 
 
 def _field_test(part: FieldFilter) -> Test:
-    operand = part.value
-    key = values.key(operand)
+    operands = _operands(part)
+    sought = {values.key(operand) for operand in operands if not _is_unknown(operand)}
     match part.op:
-        case FieldFilter.EQUAL:
-            return lambda value: values.key(value) == key
-        case FieldFilter.NOT_EQUAL:
-            return lambda value: not _is_null(value) and values.key(value) != key
-        case FieldFilter.IN:
-            keys = _element_keys(operand)
-            return lambda value: values.key(value) in keys
-        case FieldFilter.NOT_IN:
-            keys = _element_keys(operand)
-            # a list with null in it says "and I know nothing about null": nothing is certainly outside of it
-            return lambda value: (
-                not _is_null(value) and values.key(values.NULL) not in keys and values.key(value) not in keys
-            )
-        case FieldFilter.ARRAY_CONTAINS:
-            return lambda value: key in _element_keys(value)
-        case FieldFilter.ARRAY_CONTAINS_ANY:
-            keys = _element_keys(operand)
-            return lambda value: not keys.isdisjoint(_element_keys(value))
+        case FieldFilter.EQUAL | FieldFilter.IN:
+            return lambda value: values.key(value) in sought
+        case FieldFilter.NOT_EQUAL | FieldFilter.NOT_IN:
+            if any(map(_is_null, operands)):  # what is null might be anything, so nothing surely differs from it
+                return lambda _: False
+            return lambda value: not _is_null(value) and values.key(value) not in sought
+        case FieldFilter.ARRAY_CONTAINS | FieldFilter.ARRAY_CONTAINS_ANY:
+            return lambda value: any(values.key(element) in sought for element in value.array_value.values)
         case ranged:
-            return _range_test(ranged, operand)
+            return _range_test(RANGES[ranged], part.value)
 
 
-def _range_test(ranged: int, operand: Value) -> Test:
-    compare, kind, key = RANGES[ranged], values.kind(operand), values.key(operand)
-    nowhere = values.is_nan(operand)  # NaN has a place in the order, but nothing is more or less than it
+def _range_test(compare: Callable[[Key, Key], bool], operand: Value) -> Test:
+    if _is_unknown(operand):
+        return lambda _: False
+    kind, key = values.kind(operand), values.key(operand)
+    return lambda value: values.kind(value) == kind and not values.is_nan(value) and compare(values.key(value), key)
 
-    def within(value: Value) -> bool:
-        comparable = values.kind(value) == kind and not values.is_nan(value) and not nowhere
-        return comparable and compare(values.key(value), key)
 
-    return within
+def _operands(part: FieldFilter) -> list[Value]:
+    return list(part.value.array_value.values) if part.op in MOST_VALUES else [part.value]
+
+
+def _is_unknown(operand: Value) -> bool:
+    """Null and NaN equal nothing, not even themselves; only the unary filters find them."""
+    return _is_null(operand) or values.is_nan(operand)
 
 
 def _unary_test(part: UnaryFilter) -> Test:
@@ -140,10 +135,6 @@ def _unary_test(part: UnaryFilter) -> Test:
 
 def _is_null(value: Value) -> bool:
     return values.type_of(value) == "null_value"
-
-
-def _element_keys(value: Value) -> set[Key]:
-    return {values.key(element) for element in value.array_value.values}
 
 
 # --- rules ---------------------------------------------------------------------------------------------------
@@ -195,16 +186,14 @@ def _most_array_filters(where: Filter) -> int:
 def _check_operand(part: FieldFilter) -> None:
     if part.op == FieldFilter.OPERATOR_UNSPECIFIED:
         raise invalid("A field filter must have an operator.")
-    elements = list(part.value.array_value.values)
     if part.op in MOST_VALUES:
         name, most = MOST_VALUES[part.op]
         if values.type_of(part.value) != "array_value":
             raise invalid(f"'{name}' requires an ArrayValue.")
-        if not elements:
+        if not part.value.array_value.values:
             raise invalid(f"'{name}' requires an non-empty ArrayValue.")
-        if len(elements) > most:
+        if len(part.value.array_value.values) > most:
             raise invalid(f"'{name}' supports up to {most} comparison values.")
     if _path(part.field) == paths.NAME:
-        operands = elements if part.op in MOST_VALUES else [part.value]
-        if any(values.type_of(operand) != "reference_value" for operand in operands):
+        if any(values.type_of(operand) != "reference_value" for operand in _operands(part)):
             raise invalid("__key__ filter value must be a Key")

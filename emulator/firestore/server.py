@@ -29,7 +29,7 @@ class PortTaken(OSError):
     """Somebody else listens on the port."""
 
 
-class Server:
+class FirestoreServer:
     """A Firestore, alive between `start` and `stop`. Port 0 takes any free port."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Server:
         with self.store.lock:
             return self.store.feed.subscribe(callback, after)
 
-    def start(self) -> "Server":
+    def start(self) -> "FirestoreServer":
         self._grpc.start()
         self._web.start()
         return self
