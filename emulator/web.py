@@ -142,9 +142,13 @@ class _Connection(BaseHTTPRequestHandler):
         if not self.raw_requestline or not self.parse_request():
             self.close_connection = True
             return
-        request = Request(self.command, self.path, self.headers, self._body())
         try:
-            reply = self.server.service(request)
+            body = self._body()
+        except ValueError:
+            self._send(Reply(400, headers={"Connection": "close"}, cut=0))  # where its body ends, nobody knows
+            return
+        try:
+            reply = self.server.service(Request(self.command, self.path, self.headers, body))
         except Disconnected as end:
             self._hang_up(reset=end.refused)
         else:

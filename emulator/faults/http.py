@@ -40,7 +40,7 @@ def answer(faults: Faults, method: str, path: str, query: Mapping[str, str], bod
     """What the face says to one request; a mistake in it is answered with words."""
     try:
         return _answer(faults, method, path, query, body)
-    except (KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         return Answer(400, {"error": str(error)})
 
 
@@ -78,6 +78,8 @@ def _history(faults: Faults, query: Mapping[str, str]) -> dict[str, Any]:
 def _planned(faults: Faults, wish: Mapping[str, Any]) -> Handle:
     if unknown := set(wish) - {"action", *WHERE, *HOW}:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}; a fault has action, {', '.join(WHERE + HOW)}")
+    if "action" not in wish:
+        raise ValueError("a fault needs an action; see emulator/faults/http.py for what there is")
     action = wish["action"]
     if isinstance(action, dict) and "limitWrites" in action:
         return faults.limit_writes(

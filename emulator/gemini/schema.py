@@ -5,13 +5,13 @@ A schema says which shapes are right; it does not say what to write. So this mod
 comes out is validated before it is sent: a schema that cannot be satisfied this way is refused, never half-served.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from jsonschema import Draft202012Validator, SchemaError
 
 from emulator.gemini.errors import GeminiError, invalid
+from emulator.gemini.fitting import Unfit, bounded, distinct, fitting
 
 DEEPEST: Final = 24
 KEY: Final = "generation_config.response_json_schema"
@@ -29,10 +29,6 @@ class Source(Protocol):
     def choice(self, options: Sequence[Any]) -> Any: ...
 
 
-class _Unwritable(Exception):
-    """Nothing can be written here; above it there may be a way around."""
-
-
 def instance(schema: Any, source: Source) -> Any:
     """A valid instance, or the refusal that the service would send."""
     try:
@@ -43,7 +39,7 @@ def instance(schema: Any, source: Source) -> Any:
         raise invalid(f"The specified schema is nested too deeply: {depth} levels, at most {DEEPEST} are supported.")
     try:
         value = _Writer(schema, source).write(schema, (), 0)
-    except _Unwritable as error:
+    except Unfit as error:
         raise invalid(f"The specified schema is not supported: {error}") from None
     check(schema, value)
     return value
@@ -87,11 +83,11 @@ class _Writer:
             case "array":
                 return self._array(schema, path)
             case "string":
-                return _fitting(self._source.text(path, index), schema)
+                return fitting(self._source.text(path, index), schema)
             case "number":
-                return _bounded(self._source.number(path, index), schema)
+                return bounded(self._source.number(path, index), schema)
             case "integer":
-                return round(_bounded(round(self._source.number(path, index)), {"multipleOf": 1, **schema}))
+                return round(bounded(round(self._source.number(path, index)), {"multipleOf": 1, **schema}))
             case "boolean":
                 return self._source.flag(path)
         return None
@@ -99,7 +95,7 @@ class _Writer:
     def _referenced(self, schema: Schema, path: Path, index: int) -> Any:
         reference = schema["$ref"]
         if reference in self._open:
-            raise _Unwritable(f"{reference} contains itself")
+            raise Unfit(f"{reference} contains itself")
         self._open.append(reference)
         try:
             return self.write(_merged(_without(schema, "$ref"), self._target(reference)), path, index)
@@ -111,12 +107,12 @@ class _Writer:
 
     def _target(self, reference: str) -> Schema:
         if not reference.startswith("#"):
-            raise _Unwritable(f"{reference} points outside of the schema")
+            raise Unfit(f"{reference} points outside of the schema")
         found = self._root
         for step in reference[1:].strip("/").split("/") if reference != "#" else []:
             found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
         if not isinstance(found, dict):
-            raise _Unwritable(f"{reference} points nowhere")
+            raise Unfit(f"{reference} points nowhere")
         return found
 
     def _one_of(self, base: Schema, alternatives: Sequence[Any], path: Path, index: int) -> Any:
@@ -124,9 +120,9 @@ class _Writer:
         for alternative in sorted(alternatives, key=lambda one: one == {"type": "null"}):  # something beats nothing
             try:
                 return self.write(_merged(base, self._resolved(alternative)), path, index)
-            except _Unwritable as error:
+            except Unfit as error:
                 reasons.append(str(error))
-        raise _Unwritable("; ".join(reasons) or "it allows nothing")
+        raise Unfit("; ".join(reasons) or "it allows nothing")
 
     def _object(self, schema: Schema, path: Path) -> dict[str, Any]:
         required = set(schema.get("required", ()))
@@ -136,7 +132,7 @@ class _Writer:
         for name in [*order, *(name for name in schema.get("required", ()) if name not in order)]:
             try:
                 result[name] = self.write(properties.get(name, self._extra(schema)), (*path, name), 0)
-            except _Unwritable:
+            except Unfit:
                 if name in required:
                     raise
         while len(result) < schema.get("minProperties", 0):
@@ -157,86 +153,10 @@ class _Writer:
         try:
             while len(result) < wanted and items is not False:
                 result.append(self.write(items, path, len(result)))
-        except _Unwritable:
+        except Unfit:
             if len(result) < least:
                 raise
-        return _distinct(result) if schema.get("uniqueItems") else result
-
-
-# --- bending a value until it fits ------------------------------------------------------------------------
-
-FORMATS: Final = {
-    "date-time": "2026-01-02T03:04:05Z",
-    "date": "2026-01-02",
-    "time": "03:04:05Z",
-    "duration": "P1D",
-    "email": "analyst@example.com",
-    "uri": "https://example.com/report",
-    "uuid": "123e4567-e89b-42d3-a456-426614174000",
-    "ipv4": "127.0.0.1",
-    "hostname": "example.com",
-}
-GUESSES: Final = (
-    "",
-    "a",
-    "A",
-    "abc",
-    "ABC",
-    "abc-1",
-    "ABC1",
-    "1",
-    "1.0",
-    "100",
-    "v1",
-    "1h",
-    "#aabbcc",
-    *FORMATS.values(),
-)
-
-
-def _fitting(text: str, schema: Schema) -> str:
-    text = FORMATS.get(schema.get("format", ""), text)
-    least, most = schema.get("minLength", 0), schema.get("maxLength", len(text) + schema.get("minLength", 0))
-    if "pattern" in schema:
-        guesses = (text, text[:most], *GUESSES)
-        fits = (one for one in guesses if least <= len(one) <= most and re.search(schema["pattern"], one))
-        guess = next(fits, None)
-        if guess is None:
-            raise _Unwritable(f"nothing was found that matches {schema['pattern']!r}")
-        return guess
-    return text.ljust(least, ".")[:most]
-
-
-def _bounded(value: float, schema: Schema) -> float:
-    step = schema.get("multipleOf", 0)
-    low, high = schema.get("minimum", -1e300), schema.get("maximum", 1e300)
-    nudge = step or min(1e-6, abs(high - low) / 4 or 1e-6)
-    if "exclusiveMinimum" in schema:
-        low = max(low, schema["exclusiveMinimum"] + (step or _inside(schema, nudge)))
-    if "exclusiveMaximum" in schema:
-        high = min(high, schema["exclusiveMaximum"] - (step or _inside(schema, nudge)))
-    value = min(max(value, low), high)
-    if step:
-        value = round(value / step) * step
-        value += step if value < low else -step if value > high else 0
-    return value
-
-
-def _inside(schema: Schema, nudge: float) -> float:
-    low, high = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    return nudge if low is None or high is None else min(nudge, (high - low) / 4)
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    result: list[Any] = []
-    for value in values:
-        if value not in result:
-            result.append(value)
-        elif isinstance(value, str):
-            result.append(f"{value} ({len(result) + 1})")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            result.append(value + len(result))
-    return result
+        return distinct(result) if schema.get("uniqueItems") else result
 
 
 # --- reading a schema -------------------------------------------------------------------------------------

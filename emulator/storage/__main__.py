@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
+from emulator.storage.disk import FolderInUse
 from emulator.storage.errors import StorageError
 from emulator.storage.server import StorageServer
 
@@ -20,6 +21,8 @@ def main() -> None:
         server = StorageServer(port=options.port, data_dir=options.data_dir)
     except OSError as error:
         sys.exit(f"port {options.port} on the loopback: {error.strerror}; choose another with --port")
+    except FolderInUse as error:
+        sys.exit(f"--data-dir: {error}")
     for bucket in options.bucket:
         try:
             server.store.create_bucket(bucket, {})

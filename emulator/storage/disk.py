@@ -6,14 +6,19 @@ at worst a file that no line names, or the beginning of a last line; both are sw
 neither was ever acknowledged.
 """
 
+import fcntl
 import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 Entry = dict[str, Any]
+
+
+class FolderInUse(Exception):
+    """Someone else keeps its data there."""
 
 
 class Shelf(Protocol):
@@ -64,6 +69,7 @@ class Disk:
     def __init__(self, folder: Path) -> None:
         self._contents = folder / "content"
         self._contents.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder / "lock")
         self._path = folder / "journal.jsonl"
         self._path.touch()
         self._journal = self._path.open("ab")
@@ -80,9 +86,14 @@ class Disk:
         (self._contents / key).unlink(missing_ok=True)
 
     def append(self, entry: Entry) -> None:
-        self._journal.write(_line(entry))
-        self._journal.flush()
-        os.fsync(self._journal.fileno())
+        end = self._journal.tell()
+        try:
+            self._journal.write(_line(entry))
+            self._journal.flush()
+            os.fsync(self._journal.fileno())
+        except OSError:
+            self._journal.truncate(end)  # or the next entry would begin in the middle of a line
+            raise
 
     def entries(self) -> Iterator[Entry]:
         for line in self._path.read_bytes().splitlines(keepends=True):
@@ -101,6 +112,18 @@ class Disk:
 
     def close(self) -> None:
         self._journal.close()
+        self._lock.close()
+
+
+def _locked(path: Path) -> IO[str]:
+    """Two processes in one folder would sweep away each other's content. A lock ends with its process, however."""
+    file = path.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise FolderInUse(f"{path.parent} is in use by another emulator: stop it, or choose another folder") from None
+    return file
 
 
 def _line(entry: Entry) -> bytes:

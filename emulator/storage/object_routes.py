@@ -7,8 +7,8 @@ from emulator.storage.downloads import downloaded
 from emulator.storage.errors import invalid
 from emulator.storage.listing import Wish, listed
 from emulator.storage.operation import Operation, generation_in, object_in
-from emulator.storage.records import StoredObject, check_custom, merged, writable
-from emulator.storage.store import Store
+from emulator.storage.records import StoredObject, merged, writable
+from emulator.storage.store import Change, Store
 from emulator.web import Reply, Request
 
 LARGEST_COMPOSITION = 32
@@ -48,13 +48,9 @@ class ObjectRoutes:
         return Operation("objects.get", f"{bucket}/{name}", metadata)
 
     def patch(self, request: Request, bucket: str, name: str) -> Operation:
-        def patched(old: Any) -> dict[str, Any]:
-            changes = object_in(request.body)
-            changed = writable(merged(old, changes))
-            check_custom(changed.get("metadata"))
-            return changed
-
-        return self._changing("objects.patch", request, bucket, name, patched)
+        return self._changing(
+            "objects.patch", request, bucket, name, lambda old: writable(merged(old, object_in(request.body)))
+        )
 
     def update(self, request: Request, bucket: str, name: str) -> Operation:
         return self._changing("objects.update", request, bucket, name, lambda _: writable(object_in(request.body)))
@@ -128,7 +124,7 @@ class ObjectRoutes:
             target_bucket, target, data, attributes, Conditions.of(request.query), components=found.components
         )
 
-    def _changing(self, method: str, request: Request, bucket: str, name: str, change: Any) -> Operation:
+    def _changing(self, method: str, request: Request, bucket: str, name: str, change: Change) -> Operation:
         def run() -> Reply:
             generation, conditions = generation_in(request), Conditions.of(request.query)
             return Reply.json(self._store.change(bucket, name, change, generation, conditions).resource(request.host))

@@ -100,9 +100,9 @@ class Bucket:
     updated: str
     attributes: Mapping[str, Any]
 
-    # One number for both: a bucket has no generations.
     @property
     def generation(self) -> int:
+        """A bucket has none; its conditions are about the metageneration."""
         return 0
 
     @property
@@ -135,7 +135,7 @@ class Bucket:
 def writable(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a client's metadata that is the client's to say, checked."""
     chosen = {name: metadata[name] for name in WRITABLE if metadata.get(name) is not None}
-    check_custom(chosen.get("metadata"))
+    _check_custom(chosen.get("metadata"))
     return chosen
 
 
@@ -151,7 +151,7 @@ def merged(attributes: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
     return {name: value for name, value in result.items() if value is not None}
 
 
-def check_custom(metadata: Any) -> None:
+def _check_custom(metadata: Any) -> None:
     if metadata is None:
         return
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):

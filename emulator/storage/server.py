@@ -15,7 +15,11 @@ class StorageServer:
     def __init__(self, *, port: int = 0, data_dir: Path | None = None, faults: Faults | None = None) -> None:
         self.faults = faults if faults is not None else Faults()
         self.store = Store(Disk(data_dir) if data_dir else Memory(), self.faults.history)
-        self._server = Server(Api(self.store, self.faults), port)
+        try:
+            self._server = Server(Api(self.store, self.faults), port)
+        except OSError:
+            self.store.close()  # the port is taken; the folder must not stay so
+            raise
 
     @property
     def port(self) -> int:

@@ -65,7 +65,7 @@ class UploadRoutes:
                 bucket,
                 name,
                 data,
-                writable({"contentType": content_type or None, **metadata}),
+                _described(content_type, metadata),
                 Conditions.of(request.query),
                 claimed=_claimed(request, metadata),
             )
@@ -86,7 +86,7 @@ class UploadRoutes:
                 Session(
                     bucket,
                     name,
-                    writable({"contentType": content_type, **metadata}),
+                    _described(content_type, metadata),
                     conditions,
                     _claimed(request, metadata),
                     int(announced) if announced else None,
@@ -116,6 +116,11 @@ class UploadRoutes:
 
 def _name(request: Request, metadata: dict[str, Any]) -> str:
     return str(request.query.get("name") or metadata.get("name") or "")
+
+
+def _described(content_type: str | None, metadata: dict[str, Any]) -> dict[str, Any]:
+    """What the metadata says goes before what the headers say."""
+    return writable({"contentType": content_type or "application/octet-stream", **metadata})
 
 
 def _claimed(request: Request, metadata: dict[str, Any]) -> Checksums:

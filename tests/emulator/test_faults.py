@@ -1,14 +1,18 @@
 """The weather obeys: each fault fires when it should, as often as it should, and is counted."""
 
+import json
 import time
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from emulator.faults import (
     AFTER,
     BEFORE,
+    Call,
     Disconnected,
+    Fault,
     Faults,
     StatusReturned,
     delay,
@@ -19,6 +23,7 @@ from emulator.faults import (
     shape,
     status,
 )
+from emulator.faults.http import Answer, action_from, answer, mounted
 
 
 class Clock:
@@ -112,9 +117,9 @@ def test_status_ends_the_call_before_the_effect() -> None:
 
 
 @pytest.mark.parametrize("action", [drop(), refuse(), hang(0.01)])
-def test_connection_ends_before_the_effect(action: object) -> None:
+def test_connection_ends_before_the_effect(action: Fault) -> None:
     faults = Faults()
-    faults.add(action=action)  # type: ignore[arg-type]
+    faults.add(action=action)
     done = []
     with pytest.raises(Disconnected), faults.call("storage", "objects.insert", "b/o"):
         done.append("effect")
@@ -224,7 +229,7 @@ def test_every_call_is_counted_by_service_method_and_resource() -> None:
     assert faults.calls.count() == 4
     assert faults.calls.count(service="storage") == 3
     assert faults.calls.count(resource="b/1") == 2
-    assert dict(faults.calls.items())["storage", "objects.get", "b/2"] == 1  # type: ignore[index]
+    assert dict(faults.calls.items())[Call("storage", "objects.get", "b/2")] == 1
 
 
 def test_history_tells_which_call_met_which_fault() -> None:
@@ -234,3 +239,93 @@ def test_history_tells_which_call_met_which_fault() -> None:
     faults.decide("storage", "objects.get", "b/2")
     told = [(record.sequence, record.resource, record.detail.get("fault")) for record in faults.history.of("call")]
     assert told == [(1, "b/1", planned.id), (2, "b/2", None)]
+
+
+# --- by HTTP ----------------------------------------------------------------------------------------------
+
+
+def asked(faults: Faults, method: str, target: str, wish: Any = None) -> Answer:
+    path, _, query = target.partition("?")
+    pairs = dict(pair.split("=") for pair in query.split("&") if pair)
+    return answer(faults, method, path, pairs, json.dumps(wish).encode() if wish is not None else b"")
+
+
+@pytest.mark.parametrize(
+    ("wish", "action"),
+    [
+        ("drop", drop()),
+        ("drop_after", drop_after()),
+        ({"refuse": True}, refuse()),
+        ({"delay": 0.5}, delay(0.5)),
+        ({"delay": 0.5, "status": 503}, delay(0.5, status(503))),
+        ({"hang": 30}, hang(30)),
+        ({"hang": 30, "applied": True}, hang(30, applied=True)),
+        ({"status": 429, "retryAfter": 1.5}, status(429, retry_after=1.5)),
+        ({"status": "ABORTED", "message": "moved", "applied": True}, status("ABORTED", "moved", applied=True)),
+        ({"shape": "duplicate"}, shape("duplicate")),
+        ({"shape": "delay", "seconds": 2}, shape("delay", 2)),
+    ],
+)
+def test_every_action_can_be_told_as_json(wish: Any, action: Fault) -> None:
+    assert action_from(wish) == action
+
+
+def test_face_plans_tells_and_forgets() -> None:
+    faults = Faults()
+    wish = {"service": "gemini", "action": {"shape": "safety"}, "times": 2, "skip": 1, "probability": 1.0, "seed": 3}
+    planned = asked(faults, "POST", "/__faults", wish).value
+    assert (planned["service"], planned["method"], planned["times"], planned["fired"]) == ("gemini", "*", 2, 0)
+    faults.decide("gemini", "generateContent", "m")
+    faults.decide("gemini", "generateContent", "m")
+    (told,) = asked(faults, "GET", "/__faults").value["faults"]
+    assert (told["id"], told["fired"], told["action"]["shape"]) == (planned["id"], 1, "safety")
+    assert asked(faults, "DELETE", f"/__faults/{planned['id']}").status == 200
+    assert asked(faults, "DELETE", f"/__faults/{planned['id']}").status == 404
+    asked(faults, "POST", "/__faults", {"action": "drop"})
+    asked(faults, "DELETE", "/__faults")
+    assert asked(faults, "GET", "/__faults").value == {"faults": []}
+
+
+def test_face_limits_writes() -> None:
+    faults = Faults(clock=Clock())
+    asked(faults, "POST", "/__faults", {"resource": "runs/*", "action": {"limitWrites": 1, "burst": 2}})
+    assert [faults.throttle(["runs/a"]) is None for _ in range(3)] == [True, True, False]
+    assert asked(faults, "GET", "/__faults").value["faults"][0]["fired"] == 1
+
+
+def test_face_shows_counters_and_history() -> None:
+    faults = Faults()
+    for _ in range(3):
+        faults.decide("storage", "objects.get", "b/o")
+    call = {"service": "storage", "method": "objects.get", "resource": "b/o"}
+    assert asked(faults, "GET", "/__calls").value == {"calls": [{**call, "count": 3}]}
+    page = asked(faults, "GET", "/__history?since=1&limit=1").value
+    assert ([record["sequence"] for record in page["records"]], page["next"]) == ([2], 2)
+    asked(faults, "DELETE", "/__calls")
+    asked(faults, "DELETE", "/__history")
+    assert asked(faults, "GET", "/__calls").value == {"calls": []}
+    assert asked(faults, "GET", "/__history").value["records"] == []
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({"action": "explode"}, "no action is called"),
+        ({"action": {"status": "BROKEN"}}, "not a canonical name"),
+        ({"service": "storage"}, "a fault needs an action"),
+        ({"action": "drop", "tiems": 1}, "unknown: tiems"),
+        ({"service": "storage", "action": {"shape": "safety"}}, "no shape 'safety'"),
+        ({"action": {"limitWrites": 0}}, "lets nothing through"),
+    ],
+)
+def test_mistake_is_answered_with_words(wish: Any, words: str) -> None:
+    told = asked(Faults(), "POST", "/__faults", wish)
+    assert told.status == 400
+    assert words in told.value["error"]
+
+
+def test_face_leaves_other_paths_to_the_service() -> None:
+    assert mounted("/__faults/f1")
+    assert mounted("/__history")
+    assert not mounted("/storage/v1/b")
+    assert not mounted("/")

@@ -18,7 +18,7 @@ import pytest
 import requests
 
 from emulator.storage.checksums import Checksums
-from emulator.storage.disk import Disk
+from emulator.storage.disk import Disk, FolderInUse
 from emulator.storage.store import Store
 
 WRITERS = 4
@@ -176,3 +176,29 @@ def test_overwritten_content_leaves_the_disk(tmp_path: Path) -> None:
         store.insert("kept", "a", f"{number}".encode(), {})
     assert len(list((tmp_path / "content").iterdir())) == 1
     store.close()
+
+
+def test_folder_belongs_to_one_emulator(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    with pytest.raises(FolderInUse, match="is in use by another emulator"):
+        store_in(tmp_path)
+    store.close()
+    store_in(tmp_path).close()
+
+
+def test_entry_that_could_not_be_written_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_in(tmp_path)
+    store.create_bucket("kept", {})
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", _full)
+        with pytest.raises(OSError, match="no space"):
+            store.change_bucket("kept", lambda _: {"labels": {"lost": "yes"}})
+    store.change_bucket("kept", lambda _: {"labels": {"kept": "yes"}})
+    store.close()
+    store = store_in(tmp_path)
+    assert store.bucket("kept").attributes == {"labels": {"kept": "yes"}}
+    store.close()
+
+
+def _full(_: int) -> None:
+    raise OSError("no space left on this device")
