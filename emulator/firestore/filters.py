@@ -194,6 +194,6 @@ def _check_operand(part: FieldFilter) -> None:
             raise invalid(f"'{name}' requires an non-empty ArrayValue.")
         if len(part.value.array_value.values) > most:
             raise invalid(f"'{name}' supports up to {most} comparison values.")
-    if _path(part.field) == paths.NAME:
-        if any(values.type_of(operand) != "reference_value" for operand in _operands(part)):
-            raise invalid("__key__ filter value must be a Key")
+    all_names = all(values.type_of(operand) == "reference_value" for operand in _operands(part))
+    if _path(part.field) == paths.NAME and not all_names:
+        raise invalid("__key__ filter value must be a Key")

@@ -12,7 +12,7 @@ from emulator.firestore.documents import Documents
 from emulator.firestore.errors import Code, Refused, invalid
 from emulator.firestore.queries import Query
 from emulator.firestore.store import Store
-from emulator.firestore.transactions import Transaction, Transactions
+from emulator.firestore.transactions import Transaction, Transactions, Versions
 from emulator.firestore.wire import (
     BatchGetDocumentsRequest,
     BatchGetDocumentsResponse,
@@ -32,7 +32,6 @@ from emulator.firestore.wire import (
 )
 
 Item = TypeVar("Item")
-Versions = tuple[tuple[str, int], ...]
 
 
 class Consistent(Protocol):
@@ -127,7 +126,7 @@ class Reading:
             moment = self._moment(paths.database_of(request.parent), request)
             found = self._find(moment, query)
             if request.show_missing:
-                stored = self._store.documents(moment.database, moment.at)
+                stored = self._documents(moment)
                 found = sorted([*found, *_ghosts(stored, query)], key=lambda document: paths.sort_key(document.name))
         mask = request.mask if request.HasField("mask") else None
         page, token = _page([_masked(document, mask) for document in found], request.page_size, request.page_token)
@@ -161,14 +160,14 @@ class Reading:
 
     def _within(self, transaction: Transaction, began: bytes = b"") -> Moment:
         time = self._store.now() if transaction.snapshot is None else transaction.snapshot
-        return Moment(transaction.database, time, transaction.snapshot, transaction, began)
+        return Moment(transaction.database, time, transaction=transaction, began=began)
 
     def _fetch(self, moment: Moment, names: Sequence[str]) -> list[Document | None]:
         for name in names:
             paths.check_document(name)
         if moment.transaction:
             self._transactions.hold(moment.transaction, names)
-        stored = self._store.documents(moment.database, moment.at)
+        stored = self._documents(moment)
         documents = [stored.get(name) for name in names]
         if moment.transaction:
             for name, document in zip(names, documents, strict=True):
@@ -178,13 +177,17 @@ class Reading:
     def _find(self, moment: Moment, query: Query) -> list[Document]:
         transaction = moment.transaction
         if transaction:
-            ahead = query.run(self._store.documents(moment.database, moment.at))
+            ahead = query.run(self._documents(moment))
             self._transactions.hold(transaction, [document.name for document in ahead])
-        found = query.run(self._store.documents(moment.database, moment.at))
+        found = query.run(self._documents(moment))
         if transaction:
             again = partial(self._versions_now, moment.database, query)
             self._transactions.looked(transaction, again, _versions(found))
         return found
+
+    def _documents(self, moment: Moment) -> Documents:
+        at = moment.transaction.snapshot if moment.transaction else moment.at
+        return self._store.documents(moment.database, at)
 
     def _versions_now(self, database: str, query: Query) -> Versions:
         return _versions(query.run(self._store.documents(database)))

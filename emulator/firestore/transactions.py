@@ -1,15 +1,17 @@
-"""Transactions that finish: optimistic at first, under locks after the first defeat.
+"""Transactions that finish: optimistic, except on documents that are fought over.
 
 A transaction reads a snapshot, and its commit is aborted when anything that it read has changed since: the first to
-commit wins, and nobody waits. Under contention that alone would starve the slow. But the client says which transaction
-it is trying again, so a second attempt locks what it reads, and everybody who wants to write there waits for it: it can
-only lose to a deadlock or to its own slowness. Real clients give up after five attempts.
+commit wins, and nobody waits. Under contention that alone would starve the slow, and the client library gives up after
+five attempts. So a document that has cost somebody a commit is locked, for a while, by each transaction that reads it;
+everybody else who wants to write there waits for the end of that transaction. The library tries again only when a
+*commit* is aborted: so a read is never refused. One that would wait for ever goes on without the lock, and the commit
+decides.
 """
 
 import itertools
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,8 +22,10 @@ from emulator.firestore.wire import Document, TransactionOptions, Write
 
 LOCK_TIMEOUT: Final = 5.0
 IDLE_TIMEOUT: Final = 60.0
+CONTENDED_FOR: Final = 10.0
 
-Look = Callable[[], Hashable]
+Versions = tuple[tuple[str, int], ...]  # of the results of a query: names and update times, in order
+Look = Callable[[], Versions]
 
 
 @dataclass(eq=False, slots=True)
@@ -31,38 +35,32 @@ class Transaction:
     id: bytes
     database: str
     read_only: bool
-    snapshot: int | None  # none: under locks it reads what is there now
+    snapshot: int | None  # none: it holds locks, and reads what is there now
     locked: set[str] = field(default_factory=set)
     waiting_for: "Transaction | None" = None
     seen: dict[str, int] = field(default_factory=dict)
-    looks: list[tuple[Look, Hashable]] = field(default_factory=list)
+    looks: list[tuple[Look, Versions]] = field(default_factory=list)
     touched: float = field(default_factory=time.monotonic)
 
 
 class Transactions:
     """All transactions that have begun and not ended."""
 
-    def __init__(self, store: Store, *, lock_timeout: float = LOCK_TIMEOUT, idle_timeout: float = IDLE_TIMEOUT) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._lock_timeout = lock_timeout
-        self._idle_timeout = idle_timeout
         self._released = threading.Condition(store.lock)
         self._open: dict[bytes, Transaction] = {}
         self._owners: dict[str, Transaction] = {}
+        self._contended: dict[str, float] = {}  # until when
         self._numbers = itertools.count(1)
 
     def begin(self, database: str, options: TransactionOptions) -> Transaction:
-        """Start a transaction; one that is tried again lets go of what its last attempt held."""
+        """Start a transaction. Whether it was tried before makes no difference."""
         with self._store.lock:
             self._end_idle()
             read_only = options.WhichOneof("mode") == "read_only"
-            again = options.read_write.retry_transaction
-            if again:
-                self._end(self._open.get(again))
-            if read_only and options.read_only.HasField("read_time"):
-                snapshot: int | None = values.microseconds(options.read_only.read_time)
-            else:
-                snapshot = None if again else self._store.now()
+            past = read_only and options.read_only.HasField("read_time")
+            snapshot = values.microseconds(options.read_only.read_time) if past else self._store.now()
             transaction = Transaction(b"t%d" % next(self._numbers), database, read_only, snapshot)
             self._open[transaction.id] = transaction
             return transaction
@@ -80,20 +78,25 @@ class Transactions:
     # --- reading ---------------------------------------------------------------------------------------------
 
     def hold(self, transaction: Transaction, names: Iterable[str]) -> None:
-        """Before reading documents by name: lock them if this attempt is under locks."""
-        if transaction.snapshot is None and not transaction.read_only:
-            with self._store.lock:
-                wanted = set(names)
-                self._wait_for(wanted, transaction)
-                transaction.locked |= wanted
-                self._owners.update(dict.fromkeys(wanted, transaction))
+        """Before reading: lock what is fought over. From then on the transaction reads what is there now."""
+        now = time.monotonic()
+        contended = {name for name in names if self._contended.get(name, 0.0) > now}
+        if transaction.read_only or not contended:
+            return
+        try:
+            self._wait_for(contended, transaction)
+        except Refused:
+            return
+        transaction.snapshot = None
+        transaction.locked |= contended
+        self._owners.update(dict.fromkeys(contended, transaction))
 
     def saw(self, transaction: Transaction, name: str, document: Document | None) -> None:
         """After reading a document: remember its version."""
         if not transaction.read_only:
             transaction.seen.setdefault(name, _version(document))
 
-    def looked(self, transaction: Transaction, look: Look, found: Hashable) -> None:
+    def looked(self, transaction: Transaction, look: Look, found: Versions) -> None:
         """After a query: remember how to ask again, and what it found."""
         if not transaction.read_only:
             transaction.looks.append((look, found))
@@ -124,8 +127,10 @@ class Transactions:
 
     def _check_still_true(self, transaction: Transaction) -> None:
         stored = self._store.documents(transaction.database)
-        documents_moved = any(_version(stored.get(name)) != version for name, version in transaction.seen.items())
-        if documents_moved or any(look() != found for look, found in transaction.looks):
+        moved = [name for name, version in transaction.seen.items() if _version(stored.get(name)) != version]
+        moved += [name for look, found in transaction.looks for name, _ in set(look()) ^ set(found)]
+        if moved:
+            self._contended.update(dict.fromkeys(moved, time.monotonic() + CONTENDED_FOR))
             raise Refused(Code.ABORTED, "The transaction read documents that have changed since. Please try again.")
 
     def _end(self, transaction: Transaction | None) -> None:
@@ -135,8 +140,10 @@ class Transactions:
             self._released.notify_all()
 
     def _end_idle(self) -> None:
-        """A client that died in the middle must not hold its locks for ever."""
-        horizon = time.monotonic() - self._idle_timeout
+        """A client that died in the middle must not hold its locks for ever, nor an old quarrel slow us down."""
+        now = time.monotonic()
+        self._contended = {name: until for name, until in self._contended.items() if until > now}
+        horizon = now - IDLE_TIMEOUT
         for transaction in [held for held in self._open.values() if held.touched < horizon]:
             self._end(transaction)
 
@@ -144,7 +151,7 @@ class Transactions:
 
     def _wait_for(self, names: Iterable[str], waiter: Transaction | None) -> None:
         """Until nobody else holds these documents."""
-        deadline = time.monotonic() + self._lock_timeout
+        deadline = time.monotonic() + LOCK_TIMEOUT
         while owner := self._owner_other_than(waiter, names):
             if waiter and _waits_for(owner, waiter):
                 raise Refused(Code.ABORTED, "Transactions wait for each other. Please try again.")

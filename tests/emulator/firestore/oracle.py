@@ -17,8 +17,8 @@ SWITCH = "FLOWCORE_ORACLE"
 
 def why_absent() -> str | None:
     """Why the official emulator cannot be asked; none when it can."""
-    if os.environ.get(SWITCH) == "0":
-        return f"{SWITCH}=0: the official Firestore emulator is not asked"
+    if os.environ.get(SWITCH) != "1":
+        return f"the official Firestore emulator is asked only with {SWITCH}=1"
     gcloud = shutil.which("gcloud")
     if not gcloud:
         return "no gcloud here: the official Firestore emulator is not asked"
