@@ -8,7 +8,6 @@ import re
 import threading
 import uuid
 from dataclasses import dataclass, field
-from email import message_from_bytes
 from email.message import Message
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from emulator.storage.errors import StorageError, invalid
 from emulator.storage.ranges import Brought
 from emulator.storage.records import StoredObject
 
+TYPE: Final = re.compile(rb"^content-type:[ \t]*(.*?)\s*$", re.IGNORECASE | re.MULTILINE)
 QUANTUM: Final = 256 * 1024  # a piece that is not the last is kept down to a multiple of this
 
 
@@ -43,8 +43,8 @@ def _part(section: bytes) -> tuple[str, bytes]:
     end = re.search(rb"\r?\n\r?\n", section)  # the batches of the Python client have bare newlines
     if not end:
         raise invalid("Malformed multipart body: a part has no headers.")
-    headers = message_from_bytes(section[: end.end()].lstrip())
-    return headers.get("Content-Type", ""), section[end.end() :]
+    kind = TYPE.search(section, 0, end.end())
+    return kind[1].decode() if kind else "", section[end.end() :]
 
 
 @dataclass(slots=True)
