@@ -83,6 +83,7 @@ class Journal:
             body, end = _frame_at(data, position)
             if body is None:
                 if end < len(data):
+                    self.close()
                     raise Damaged(f"{self._path}: the record at byte {position} is broken, and others follow it")
                 break
             yield _decoded(body)
