@@ -6,6 +6,7 @@ comes out is validated before it is sent: a schema that cannot be satisfied this
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from jsonschema import Draft202012Validator, SchemaError
@@ -58,10 +59,13 @@ class _Writer:
         self._open: list[str] = []  # the references that are being written, innermost last
 
     def write(self, schema: Any, path: Path, index: int) -> Any:
-        if isinstance(schema, bool):
-            schema = {} if schema else {"not": {}}
+        if schema is False:
+            raise Unfit("it allows nothing")
+        if schema is True:
+            return self._typed({}, path, index)
         if "$ref" in schema:
-            return self._referenced(schema, path, index)
+            with self._inside(schema["$ref"]) as (target,):
+                return self.write(_merged(_without(schema, "$ref"), target), path, index)
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
@@ -70,10 +74,7 @@ class _Writer:
             if word in schema:
                 return self._one_of(_without(schema, word), schema[word], path, index)
         if "allOf" in schema:
-            merged = _without(schema, "allOf")
-            for part in schema["allOf"]:
-                merged = _merged(merged, self._resolved(part))
-            return self.write(merged, path, index)
+            return self._all_of(_without(schema, "allOf"), schema["allOf"], path, index)
         return self._typed(schema, path, index)
 
     def _typed(self, schema: Schema, path: Path, index: int) -> Any:
@@ -92,18 +93,18 @@ class _Writer:
                 return self._source.flag(path)
         return None
 
-    def _referenced(self, schema: Schema, path: Path, index: int) -> Any:
-        reference = schema["$ref"]
-        if reference in self._open:
-            raise Unfit(f"{reference} contains itself")
-        self._open.append(reference)
+    @contextmanager
+    def _inside(self, *references: str) -> Iterator[list[Schema]]:
+        """What the references point to, unless we are inside of it already."""
+        for reference in references:
+            if reference in self._open:
+                raise Unfit(f"{reference} contains itself")
+        before = len(self._open)
+        self._open += references
         try:
-            return self.write(_merged(_without(schema, "$ref"), self._target(reference)), path, index)
+            yield [self._target(reference) for reference in references]
         finally:
-            self._open.pop()
-
-    def _resolved(self, schema: Any) -> Schema:
-        return self._target(schema["$ref"]) if "$ref" in schema else schema
+            del self._open[before:]
 
     def _target(self, reference: str) -> Schema:
         if not reference.startswith("#"):
@@ -119,10 +120,17 @@ class _Writer:
         reasons = []
         for alternative in sorted(alternatives, key=lambda one: one == {"type": "null"}):  # something beats nothing
             try:
-                return self.write(_merged(base, self._resolved(alternative)), path, index)
+                return self.write(_merged(base, alternative), path, index)
             except Unfit as error:
                 reasons.append(str(error))
         raise Unfit("; ".join(reasons) or "it allows nothing")
+
+    def _all_of(self, base: Schema, parts: Sequence[Any], path: Path, index: int) -> Any:
+        with self._inside(*(part["$ref"] for part in parts if part is not True and "$ref" in part)) as targets:
+            merged = dict(base)
+            for part in (*targets, *(_without(part, "$ref") for part in parts if part is not True)):
+                merged = _merged(merged, part)
+            return self.write(merged, path, index)
 
     def _object(self, schema: Schema, path: Path) -> dict[str, Any]:
         required = set(schema.get("required", ()))
@@ -184,9 +192,11 @@ def _without(schema: Schema, word: str) -> dict[str, Any]:
     return {name: value for name, value in schema.items() if name != word}
 
 
-def _merged(base: Any, more: Any) -> dict[str, Any]:
+def _merged(base: Schema, more: Any) -> dict[str, Any]:
     """Both at once: properties and requirements add up, the rest is taken from the second."""
-    if not isinstance(more, dict):
+    if more is False:
+        raise Unfit("it allows nothing")
+    if more is True:
         return dict(base)
     result = {**base, **more}
     if "properties" in base and "properties" in more:

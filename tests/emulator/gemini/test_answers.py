@@ -87,6 +87,16 @@ SCHEMAS: dict[str, Any] = {
         "required": ["levels"],
     },
     "optional recursion": {"$defs": {"tree": TREE}, **TREE, "required": ["name"]},
+    "recursion that may end in nothing": {
+        "$defs": {
+            "node": {
+                "type": "object",
+                "properties": {"next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}},
+                "required": ["next"],
+            }
+        },
+        "$ref": "#/$defs/node",
+    },
     "recursion in a list": {
         "type": "object",
         "properties": {"children": {"type": "array", "items": {"$ref": "#"}}},
