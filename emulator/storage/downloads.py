@@ -1,6 +1,7 @@
 """The content of an object on its way out: all of it or a range, with everything a reader needs to check it."""
 
 import gzip
+import re
 from datetime import datetime
 from email.utils import format_datetime
 
@@ -16,6 +17,8 @@ SHOWN = {
     "contentLanguage": "Content-Language",
     "contentType": "Content-Type",
 }
+
+HEADER = re.compile(r"[A-Za-z0-9_.-]+")  # custom metadata may have any name, a header may not
 
 
 def downloaded(request: Request, found: StoredObject, data: bytes) -> Reply:
@@ -46,6 +49,6 @@ def _headers(found: StoredObject) -> dict[str, str]:
         "X-Goog-Storage-Class": "STANDARD",
         "X-Goog-Stored-Content-Encoding": str(found.attributes.get("contentEncoding", "identity")),
         "X-Goog-Stored-Content-Length": str(found.size),
-        **{f"X-Goog-Meta-{key}": value for key, value in custom.items() if key.isascii() and value.isascii()},
+        **{f"X-Goog-Meta-{key}": value for key, value in custom.items() if HEADER.fullmatch(key)},
         **{header: str(found.attributes[name]) for name, header in SHOWN.items() if name in found.attributes},
     }

@@ -72,6 +72,31 @@ def test_body_without_a_sensible_length_is_a_bad_request(length: str) -> None:
         assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.parametrize("head", ["Content-Length: 100\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n64\r\n"])
+def test_half_of_a_body_never_reaches_the_service(head: str) -> None:
+    asked: list[Request] = []
+
+    def taken(request: Request) -> Reply:
+        asked.append(request)
+        return Reply()
+
+    server = Server(taken).start()
+    with socket.create_connection(("127.0.0.1", server.port), 5) as connection:
+        connection.sendall(f"POST / HTTP/1.1\r\nHost: x\r\n{head}only this".encode())
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b""
+    server.stop()
+    assert asked == []
+
+
+def test_header_values_stay_on_their_line() -> None:
+    server = Server(lambda _: Reply(200, b"", {"X-Odd": "a\r\nX-Other: b", "X-Far": "日本"})).start()
+    reply = requests.get(server.url, timeout=5)
+    server.stop()
+    assert reply.headers["X-Odd"] == "a X-Other: b"
+    assert "X-Other" not in reply.headers
+
+
 def test_port_in_use_is_an_error_at_once_and_free_again_after_a_stop() -> None:
     with serving() as server:
         port = server.port

@@ -47,6 +47,14 @@ def test_download_carries_what_a_reader_needs(server: StorageServer, bucket: Buc
     assert reply.headers["ETag"] == blob.etag
 
 
+def test_odd_descriptions_do_not_spoil_the_reply(bucket: Bucket) -> None:
+    blob = bucket.blob("a")
+    blob.metadata = {"a: b": "c", "ключ": "значение", "two": "line\nline"}
+    blob.content_disposition = "attachment; filename=日本.csv"
+    blob.upload_from_string("text")
+    assert bucket.blob("a").download_as_text() == "text"
+
+
 def test_large_object_comes_in_chunks(bucket: Bucket) -> None:
     data = bytes(range(256)) * 4096
     put(bucket, "big", data)
