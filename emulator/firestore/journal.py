@@ -20,6 +20,7 @@ from emulator.firestore.changes import Commit
 from emulator.firestore.wire import CommitRequest, Document, Write
 
 MAGIC: Final = b"flowcore firestore journal 1\n"
+_sync: Final = getattr(os, "fdatasync", os.fsync)  # macOS has only the slower one
 _FRAME: Final = struct.Struct(">II")
 _FOLDED: Final = struct.Struct(">QQQ")
 _COMMIT: Final = struct.Struct(">QQ")
@@ -104,7 +105,7 @@ class Journal:
         with self._syncing:
             if self._synced < number:
                 reached = self._appended
-                os.fdatasync(self._file.fileno())
+                _sync(self._file.fileno())
                 self._synced = reached
 
     def rewrite(self, records: Iterable[Record]) -> None:

@@ -14,14 +14,14 @@ import grpc
 
 from emulator import web
 from emulator.faults import Faults
-from emulator.firestore import paths
+from emulator.firestore import paths, plain
 from emulator.firestore.changes import Commit, Feed
 from emulator.firestore.journal import Journal
 from emulator.firestore.service import SERVICE, FirestoreService
 from emulator.firestore.store import Store
 
 THREADS: Final = 1024  # a listener holds one for as long as it lives; they are only made when needed
-MOST_BYTES: Final = 11 * 1024 * 1024  # a request of 10 MiB is allowed, and refused with a reason when it is too large
+MOST_BYTES: Final = 11 * 1024 * 1024  # a request may have 10 MiB
 CLEAR: Final = "/emulator/v1/"
 
 
@@ -37,8 +37,9 @@ class FirestoreServer:
     ) -> None:
         self.faults: Final = faults or Faults()
         self.store: Final = Store(Journal(data_dir) if data_dir else None)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=SERVICE)
         self._grpc = grpc.server(
-            ThreadPoolExecutor(THREADS, thread_name_prefix=SERVICE),
+            self._threads,
             handlers=[FirestoreService(self.store, self.faults)],
             options=[
                 ("grpc.so_reuseport", 0),  # a port that is taken must be an error, not a shared one
@@ -47,7 +48,7 @@ class FirestoreServer:
             ],
         )
         self.port: Final = _bound(self._grpc, port)
-        self._web = web.Server(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
+        self._web = _beside(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
         self.store.feed.subscribe(self._record)
 
     @property
@@ -78,6 +79,7 @@ class FirestoreServer:
         """End every call at once, and let go of the port."""
         self._web.stop()
         self._grpc.stop(grace=None).wait()
+        self._threads.shutdown(wait=False)
         self.store.close()
 
     def clear(self, project: str, database: str = "(default)") -> None:
@@ -104,14 +106,20 @@ class FirestoreServer:
                 database=commit.database,
                 sequence=change.sequence,
                 time=change.time,
-                before=change.before,
-                after=change.after,
+                before=plain.document(change.before),
+                after=plain.document(change.after),
             )
 
 
 def _bound(server: grpc.Server, port: int) -> int:
     try:
-        bound = server.add_insecure_port(f"{web.LOOPBACK}:{port}")
+        return int(server.add_insecure_port(f"{web.LOOPBACK}:{port}"))
     except RuntimeError as error:
         raise PortTaken(f"port {port} is taken; name another one") from error
-    return int(bound)
+
+
+def _beside(service: web.Service, port: int) -> web.Server:
+    try:
+        return web.Server(service, port)
+    except OSError as error:
+        raise PortTaken(f"port {port}, for HTTP, is taken; name another one") from error

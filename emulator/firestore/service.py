@@ -155,6 +155,9 @@ def _calls(reading: Reading, writing: Writing) -> dict[str, Call]:
     def below(request: Any) -> str:
         return _joined(request.parent, request.collection_id)
 
+    def created(request: Any) -> str:
+        return f"{below(request)}/{request.document_id}"
+
     def queried(request: Any) -> str:
         return _queried(request.parent, request.structured_query)
 
@@ -171,7 +174,8 @@ def _calls(reading: Reading, writing: Writing) -> dict[str, Call]:
             wire.CreateDocumentRequest,
             wire.Document,
             writing.create_document,
-            lambda request: f"{below(request)}/{request.document_id}",
+            created,
+            lambda request: [created(request)],
         ),
         "UpdateDocument": Call(
             wire.UpdateDocumentRequest,

@@ -1,4 +1,4 @@
-"""Firestore's values: how they compare across types, when they are the same, how much room they take.
+"""Firestore's values: how they compare across types, when they are the same, where they are within a document.
 
 Every two values have an order, whatever their types: null < booleans < numbers < timestamps < strings < bytes <
 references < points < arrays < vectors < maps. Integers and doubles are one number line, with NaN at its start. The
@@ -12,12 +12,8 @@ from typing import Any, Final
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from emulator.firestore import paths
-from emulator.firestore.errors import invalid
 from emulator.firestore.paths import FieldPath
-from emulator.firestore.wire import ArrayValue, Document, MapValue, Value
-
-MAX_DOCUMENT_BYTES: Final = 1_048_576
-MAX_DEPTH: Final = 20
+from emulator.firestore.wire import Document, MapValue, Value
 
 Key = tuple[Any, ...]
 Fields = Mapping[str, Value]
@@ -72,13 +68,13 @@ def _number_key(value: int | float) -> Key:
 
 
 def _map_key(value: MapValue) -> Key:
-    if _is_vector(value):
+    if is_vector(value):
         numbers = value.fields["value"].array_value.values
         return (9, len(numbers), tuple(key(number) for number in numbers))
     return (10, tuple((name, key(value.fields[name])) for name in sorted(value.fields)))
 
 
-def _is_vector(value: MapValue) -> bool:
+def is_vector(value: MapValue) -> bool:
     return "__type__" in value.fields and value.fields["__type__"].string_value == "__vector__"
 
 
@@ -142,88 +138,6 @@ def project(document: Document, field_paths: Iterable[FieldPath]) -> Document:
         if value is not None:
             put(shown, path, value)
     return shown
-
-
-# --- limits --------------------------------------------------------------------------------------------------
-
-
-def check_fields(fields: Fields) -> None:
-    """Refuse what Firestore does not store."""
-    for name, value in fields.items():
-        paths.check_field_name(name)
-        _check(name, value, depth=1)
-
-
-def check_size(document: Document) -> None:
-    """Refuse a document of more than 1 MiB."""
-    size = document_size(document)
-    if size > MAX_DOCUMENT_BYTES:
-        raise invalid(
-            f"Document '{document.name}' cannot be written because its size ({size:,} bytes) exceeds the maximum "
-            f"allowed size of {MAX_DOCUMENT_BYTES:,} bytes."
-        )
-
-
-def document_size(document: Document) -> int:
-    """What a document is charged for: its name, its fields and 32 bytes."""
-    return _name_size(document.name) + _fields_size(document.fields) + 32
-
-
-def _check(name: str, value: Value, depth: int) -> None:
-    match type_of(value):
-        case None:
-            raise invalid("Cannot convert firestore.v1.Value with type unset.")
-        case "map_value":
-            if depth > MAX_DEPTH:
-                raise invalid(f"Property {name} contains an invalid nested entity.")
-            vector = _is_vector(value.map_value)
-            for inner, held in value.map_value.fields.items():
-                if not vector:
-                    paths.check_field_name(inner)
-                _check(name, held, depth + 1)
-        case "array_value":
-            if depth > MAX_DEPTH:
-                raise invalid(f"Property {name} contains an invalid nested entity.")
-            for element in value.array_value.values:
-                if type_of(element) == "array_value":
-                    raise invalid("Cannot convert an array value in an array value.")
-                _check(name, element, depth + 1)
-
-
-def _name_size(name: str) -> int:
-    return sum(_string_size(segment) for segment in paths.relative(name).split("/")) + 16
-
-
-def _string_size(text: str) -> int:
-    return len(text.encode()) + 1
-
-
-def _fields_size(fields: Fields) -> int:
-    return sum(_string_size(name) + _size(value) for name, value in fields.items())
-
-
-def _array_size(array: ArrayValue) -> int:
-    return sum(_size(element) for element in array.values)
-
-
-def _size(value: Value) -> int:
-    match type_of(value):
-        case "string_value":
-            return _string_size(value.string_value)
-        case "bytes_value":
-            return len(value.bytes_value)
-        case "reference_value":
-            return _name_size(value.reference_value)
-        case "array_value":
-            return _array_size(value.array_value)
-        case "map_value":
-            return _fields_size(value.map_value.fields)
-        case "geo_point_value":
-            return 16
-        case "null_value" | "boolean_value":
-            return 1
-        case _:
-            return 8
 
 
 # --- time ----------------------------------------------------------------------------------------------------

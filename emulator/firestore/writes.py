@@ -10,7 +10,7 @@ from typing import Final
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from emulator.firestore import paths, values
+from emulator.firestore import limits, paths, values
 from emulator.firestore.errors import Code, Refused, invalid
 from emulator.firestore.wire import ArrayValue, Document, DocumentTransform, Precondition, Value, Write, WriteResult
 
@@ -45,7 +45,7 @@ def apply(write: Write, before: Document | None, time: int) -> tuple[Document | 
     transforms = write.update_transforms or write.transform.field_transforms
     results = [_transform(after, transform, time) for transform in transforms]
     values.truncate_times(after.fields)
-    values.check_size(after)
+    limits.check(after)
 
     if before is not None and values.same_fields(before, after):
         return before, WriteResult(update_time=before.update_time, transform_results=results)
@@ -78,7 +78,6 @@ def _check_version(required: int, document: Document | None) -> None:
 
 
 def _replaced(write: Write, before: Document | None, name: str) -> Document:
-    values.check_fields(write.update.fields)
     after = Document(name=name)
     if write.WhichOneof("operation") == "update" and not write.HasField("update_mask"):
         after.MergeFrom(Document(fields=write.update.fields))

@@ -8,6 +8,7 @@ feed, the journal) ask for `server` instead of `db`.
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -15,10 +16,10 @@ from google.cloud import firestore
 
 from emulator.faults import Faults
 from emulator.firestore.server import FirestoreServer
-from tests.emulator.firestore.client import connected
+from tests.emulator.firestore.client import connected, fill
 from tests.emulator.firestore.oracle import official, why_absent
 
-numbers = itertools.count(1)
+serial = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,22 @@ def db(place: Place) -> Iterator[firestore.Client]:
 
 
 @pytest.fixture
+def doc(db: firestore.Client) -> firestore.DocumentReference:
+    """A document that is not there yet."""
+    return db.document("runs/r1")
+
+
+@pytest.fixture
+def numbers(db: firestore.Client) -> firestore.CollectionReference:
+    """Six documents d0…d5: v counts, w is v modulo 3, tags holds both, and only the even ones have `even`."""
+    documents = {
+        f"d{n}": {"v": n, "w": n % 3, "tags": [n, f"w{n % 3}"], "m": {"v": n}} | ({"even": n} if n % 2 == 0 else {})
+        for n in range(6)
+    }
+    return fill(db, "numbers", **documents)
+
+
+@pytest.fixture
 def ours(server: FirestoreServer) -> Iterator[firestore.Client]:
     """The same, on ours only."""
     with connected(server.host, _project()) as client:
@@ -80,15 +97,8 @@ def ours(server: FirestoreServer) -> Iterator[firestore.Client]:
 @pytest.fixture
 def another(place: Place) -> Iterator[Callable[..., firestore.Client]]:
     """More clients of the same Firestore: `another("project")`, `another("project", database="second")`."""
-    clients = []
-
-    def connect(project: str, database: str | None = None) -> firestore.Client:
-        clients.append(connected(place.host, project, database))
-        return clients[-1].__enter__()
-
-    yield connect
-    for client in clients:
-        client.__exit__(None, None, None)
+    with ExitStack() as clients:
+        yield lambda project, database=None: clients.enter_context(connected(place.host, project, database))
 
 
 @pytest.fixture
@@ -100,4 +110,4 @@ def faults(server: FirestoreServer) -> Iterator[Faults]:
 
 
 def _project() -> str:
-    return f"test-{os.getpid()}-{next(numbers)}"
+    return f"test-{os.getpid()}-{next(serial)}"

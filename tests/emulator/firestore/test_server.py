@@ -35,7 +35,7 @@ def test_it_stops_and_lets_go_of_its_port() -> None:
         watch: Any = db.collection("a").on_snapshot(lambda *_: None)
         db.document("a/b").set({"n": 1})
         first.stop()
-        second = FirestoreServer(first.port).start()
+        second = FirestoreServer(first.port, http_port=0).start()
         assert not db.document("a/b").get().exists
         watch.unsubscribe()
     second.stop()
