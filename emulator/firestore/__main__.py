@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
+from emulator.firestore.journal import Damaged, InUse
 from emulator.firestore.server import FirestoreServer, PortTaken
 
 
@@ -17,8 +18,8 @@ def main() -> int:
     options = parser.parse_args()
     try:
         server = FirestoreServer(options.port, http_port=options.http_port, data_dir=options.data_dir).start()
-    except PortTaken as taken:
-        sys.stderr.write(f"{taken}\n")
+    except (PortTaken, Damaged, InUse) as unable:
+        sys.stderr.write(f"{unable}\n")
         return 1
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

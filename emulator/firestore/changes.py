@@ -61,7 +61,7 @@ class Feed:
         self.sequence = 0
         self.lost_through = 0  # the last change that is no longer kept
         self.kept_since = 0  # a time: from here on the past can be read
-        self.has_folded = False
+        self.has_dropped = False  # whether the past was longer once
         self._kept_commits = kept_commits
         self._recent: deque[Commit] = deque()
         self._subscribers: list[Subscriber] = []
@@ -111,7 +111,7 @@ class Feed:
         if len(self._recent) > self._kept_commits:
             oldest = self._recent.popleft()
             self.lost_through, self.kept_since = oldest.last_sequence, oldest.time
-            self.has_folded = True
+            self.has_dropped = True
 
     def begin(self, lost_through: int, time: int, sequence: int) -> None:
         """Go on where an earlier life stopped counting and keeping."""
@@ -121,6 +121,7 @@ class Feed:
         """Nobody shall see any more what a database was like before this time."""
         self._recent = deque(commit for commit in self._recent if commit.database != database)
         self.kept_since = time
+        self.has_dropped = True
 
 
 def _differences(before: values.Fields, after: values.Fields, prefix: FieldPath) -> list[FieldPath]:

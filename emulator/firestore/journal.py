@@ -7,6 +7,8 @@ their commits, and then wait together for one fsync.
     magic │ length, crc32 │ kind, body │ length, crc32 │ kind, body │ …
 """
 
+import errno
+import fcntl
 import os
 import struct
 import threading
@@ -66,13 +68,17 @@ class Damaged(Exception):
     """The journal is broken in the middle, where no interrupted write can have broken it."""
 
 
+class InUse(Exception):
+    """Two writers would tear each other's records."""
+
+
 class Journal:
     """An open journal. `append` is called under the store's lock, `sync` outside it."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "firestore.journal"
         directory.mkdir(parents=True, exist_ok=True)
-        self._file = self._opened()
+        self._file: BinaryIO = self._opened()
         self._appended = self._synced = 0
         self._syncing = threading.Lock()
 
@@ -90,13 +96,17 @@ class Journal:
             yield _decoded(body)
             position = end
         if position < len(data):
-            self._file.truncate(position)
-            self._file.seek(position)
-            os.fsync(self._file.fileno())
+            self._cut(position)
 
     def append(self, record: Record) -> int:
         """Write a record to the file; it is safe from a power cut once `sync` returns for its number."""
-        self._file.write(_framed(record))
+        start, data = self._file.tell(), _framed(record)
+        try:
+            if self._file.write(data) != len(data):
+                raise OSError(errno.ENOSPC, "the disk is full", str(self._path))
+        except OSError:
+            self._cut(start)  # or else every later record would stand behind a torn one
+            raise
         self._appended += 1
         return self._appended
 
@@ -124,11 +134,21 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
+    def _cut(self, position: int) -> None:
+        self._file.truncate(position)
+        self._file.seek(position)
+        os.fsync(self._file.fileno())
+
     def _opened(self) -> BinaryIO:
         if not self._path.exists() or self._path.stat().st_size < len(MAGIC):
             self._path.write_bytes(MAGIC)
             _sync_directory(self._path.parent)
         file = self._path.open("r+b", buffering=0)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            raise InUse(f"{self._path} is in use by another process; name another --data-dir") from error
         if file.read(len(MAGIC)) != MAGIC:
             file.close()
             raise Damaged(f"{self._path} is not a journal of this version")

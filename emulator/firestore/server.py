@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import grpc
 
@@ -16,6 +17,7 @@ from emulator import web
 from emulator.faults import Faults
 from emulator.firestore import paths, plain
 from emulator.firestore.changes import Commit, Feed
+from emulator.firestore.errors import Refused
 from emulator.firestore.journal import Journal
 from emulator.firestore.service import SERVICE, FirestoreService
 from emulator.firestore.store import Store
@@ -23,6 +25,7 @@ from emulator.firestore.store import Store
 THREADS: Final = 1024  # a listener holds one for as long as it lives; they are only made when needed
 MOST_BYTES: Final = 11 * 1024 * 1024  # a request may have 10 MiB
 CLEAR: Final = "/emulator/v1/"
+PING_MS: Final = 5_000
 
 
 class PortTaken(OSError):
@@ -45,6 +48,7 @@ class FirestoreServer:
                 ("grpc.so_reuseport", 0),  # a port that is taken must be an error, not a shared one
                 ("grpc.max_receive_message_length", MOST_BYTES),
                 ("grpc.max_send_message_length", -1),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS),  # of clients that listen in silence
             ],
         )
         self.port: Final = _bound(self._grpc, port)
@@ -88,11 +92,18 @@ class FirestoreServer:
     def _http(self, request: web.Request) -> web.Reply:
         if request.method == "GET" and request.path == "/":
             return web.Reply(body=b"Ok\n")
-        name = request.path.removeprefix(CLEAR).removesuffix("/documents")
-        if request.method == "DELETE" and request.path == f"{CLEAR}{name}/documents" and name.count("/") == 3:
-            self.store.clear(paths.database_of(name))
-            return web.Reply.json({})
+        path = unquote(request.path)
+        name = path.removeprefix(CLEAR)
+        if request.method == "DELETE" and path.startswith(CLEAR) and name.endswith("/documents"):
+            return self._cleared(name)
         return web.Reply.json({"error": {"code": 404, "message": f"no {request.method} {request.path}"}}, 404)
+
+    def _cleared(self, name: str) -> web.Reply:
+        try:
+            self.store.clear(paths.database_of(name))
+        except Refused as refused:
+            return web.Reply.json({"error": {"code": 400, "message": refused.message}}, 400)
+        return web.Reply.json({})
 
     def _record(self, commit: Commit) -> None:
         """Every change, for auditors."""

@@ -145,7 +145,7 @@ class Store:
     def _restore(self, kept: Journal) -> None:
         for record in kept.records():
             self._replay(record)
-        if self.feed.has_folded:
+        if self.feed.has_dropped:
             kept.rewrite(self._records())
 
     def _replay(self, record: Record) -> None:

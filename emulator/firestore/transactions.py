@@ -57,7 +57,6 @@ class Transactions:
     def begin(self, database: str, options: TransactionOptions) -> Transaction:
         """Start a transaction. Whether it was tried before makes no difference."""
         with self._store.lock:
-            self._end_idle()
             read_only = options.WhichOneof("mode") == "read_only"
             past = read_only and options.read_only.HasField("read_time")
             snapshot = values.microseconds(options.read_only.read_time) if past else self._store.now()
@@ -151,6 +150,7 @@ class Transactions:
 
     def _wait_for(self, names: Iterable[str], waiter: Transaction | None) -> None:
         """Until nobody else holds these documents."""
+        self._end_idle()
         deadline = time.monotonic() + LOCK_TIMEOUT
         while owner := self._owner_other_than(waiter, names):
             if waiter and _waits_for(owner, waiter):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from emulator.firestore import journal as journals
 from emulator.firestore.changes import Commit
-from emulator.firestore.journal import Damaged, Journal
+from emulator.firestore.journal import Damaged, InUse, Journal
 from emulator.firestore.store import Store
 from emulator.firestore.wire import Document, Value, Write
 
@@ -108,6 +109,35 @@ def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(Damaged, match="not a journal"):
         opened(tmp_path)
     assert file.read_text().startswith("somebody's diary")
+
+
+def test_two_servers_do_not_share_a_journal(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    with pytest.raises(InUse, match="another process"):
+        opened(tmp_path)
+    store.close()
+
+
+def test_a_full_disk_costs_one_write_and_not_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened(tmp_path)
+    put(store, "a/x", 1)
+    with monkeypatch.context() as full:
+        full.setattr(journals, "_framed", lambda _: Half(b"half a record, and no more"))
+        with pytest.raises(OSError, match="full"):
+            put(store, "a/x", 2)
+    assert contents(store) == {"x": 1}
+    put(store, "a/y", 3)
+    store.close()
+    store = opened(tmp_path)
+    assert contents(store) == {"x": 1, "y": 3}
+    store.close()
+
+
+class Half(bytes):
+    """More than the disk has room for."""
+
+    def __len__(self) -> int:
+        return 1_000
 
 
 def test_a_cleared_database_stays_empty(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def test_a_port_that_is_taken_is_a_clear_error(server: FirestoreServer) -> None:
 def test_it_is_told_apart_from_other_http(server: FirestoreServer) -> None:
     assert requests.get(server.http_url, timeout=5).text == "Ok\n"
     assert requests.delete(f"{server.http_url}/emulator/v1/projects/p", timeout=5).status_code == 404
+    assert requests.delete(f"{server.http_url}/emulator/v1/nonsense/documents", timeout=5).status_code == 400
 
 
 def test_it_stops_and_lets_go_of_its_port() -> None:
