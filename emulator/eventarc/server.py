@@ -85,14 +85,17 @@ class EventarcServer:
     def clear(self) -> None:
         self._broker.clear()
 
+    def quiet(self, timeout: float = 10.0) -> bool:
+        """Forget all events, also those that the ones under way still cause, and wait until these have ended."""
+        return _within(timeout, self._cleared_and_idle)
+
     def settled(self, timeout: float) -> bool:
         """Wait until every event so far has arrived or was given up."""
-        deadline = time.monotonic() + timeout
-        while not self._broker.idle:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.005)
-        return True
+        return _within(timeout, lambda: self._broker.idle)
+
+    def _cleared_and_idle(self) -> bool:
+        self.clear()
+        return self._broker.idle
 
     def _listening(self) -> Callable[[], None]:
         """Go on in the feed where an earlier life stopped; the first life begins now."""
@@ -119,6 +122,15 @@ class EventarcServer:
                 self.clear()
                 return Reply.json({})
         return Reply.json({"error": f"no {request.method} {request.path}"}, 404)
+
+
+def _within(timeout: float, holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + timeout
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 def _told(state: State) -> dict[str, Any]:
