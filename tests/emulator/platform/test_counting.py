@@ -1,22 +1,24 @@
 """A function that counts: every change is seen at least once, with its own payload, whatever dies meanwhile."""
 
 import os
-import random
 import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import requests
+from google.api_core.exceptions import GoogleAPICallError
+from google.cloud import firestore
 
 from emulator.platform import Platform
 from tests.emulator.eventarc.receiver import eventually
 from tests.emulator.firestore.client import connected
+from tests.emulator.platform.sockets import a_free_base, listening
 from tests.emulator.platform.toy_function import TOY, Writer, toy
 
 SCALE = 500.0  # ten seconds take twenty milliseconds, a day three minutes
@@ -40,8 +42,8 @@ def test_every_change_is_seen_by_a_function_that_fails_and_dies(tmp_path: Path, 
     with Platform(functions=[toy(seen, failing=0.3)], time_scale=SCALE) as platform:
         process = platform.functions["toy"]
         with connected(platform.firestore.host, platform.project) as db:
-            for _ in range(2):
-                writer.write(db, writes // 2)
+            for part in (writes // 2, writes):
+                writer.write(db, part)
                 restarts = process.restarts
                 os.kill(process.pid, signal.SIGKILL)
                 assert eventually(lambda before=restarts: process.restarts > before)  # type: ignore[misc]
@@ -54,19 +56,31 @@ def test_every_change_is_seen_by_a_function_that_fails_and_dies(tmp_path: Path, 
 
 @pytest.mark.parametrize(("writes", "kills"), [(100, 2), pytest.param(1_000, 5, marks=pytest.mark.long)])
 def test_every_change_is_seen_although_the_platform_is_killed(tmp_path: Path, writes: int, kills: int) -> None:
-    seen, writer, chance = tmp_path / "seen", Writer(), random.Random(1)
+    seen, writer = tmp_path / "seen", Writer()
     environment = {"SEEN": str(seen), "FAILING": "0.3"}
-    for life in range(kills + 1):
-        with a_platform(tmp_path / "data", environment) as (process, exports):
-            if life == kills:
-                assert eventually(lambda at=exports: not pending(at), 60)  # type: ignore[misc]
-                continue
-            with connected(exports["FIRESTORE_EMULATOR_HOST"], exports["GCLOUD_PROJECT"]) as db:
-                writer.write(db, writes // kills)
-            eventually(lambda: False, chance.uniform(0, 0.1))
-            process.kill()
-    assert len(writer.acknowledged) == writes
+    for kill in range(1, kills + 1):
+        with a_platform(tmp_path / "data", environment) as (process, exports), client(exports) as db:
+            writer.write(db, writes * kill // (kills + 1))
+            threading.Timer(0.05, process.kill).start()
+            with suppress(GoogleAPICallError):
+                writer.write(db, writes)  # killed in the middle of it
+            process.wait()
+    with a_platform(tmp_path / "data", environment) as (_, exports), client(exports) as db:
+        writer.write(db, writes)
+        assert eventually(lambda: not pending(exports), 60)
     assert writer.missing(seen) == set()
+
+
+def test_a_killed_platform_leaves_no_function_behind(tmp_path: Path) -> None:
+    base, environment = a_free_base(), {"SEEN": str(tmp_path / "seen")}
+    with a_platform(tmp_path / "data", environment, "--port-base", str(base)) as (process, _):
+        assert listening(base + 10)
+        process.kill()
+        assert eventually(lambda: not listening(base + 10))
+
+
+def client(exports: dict[str, str]) -> AbstractContextManager[firestore.Client]:
+    return connected(exports["FIRESTORE_EMULATOR_HOST"], exports["GCLOUD_PROJECT"])
 
 
 def pending(exports: dict[str, str]) -> list[object]:
@@ -77,10 +91,12 @@ def pending(exports: dict[str, str]) -> list[object]:
 
 
 @contextmanager
-def a_platform(data_dir: Path, environment: dict[str, str]) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
+def a_platform(
+    data_dir: Path, environment: dict[str, str], *more: str
+) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
     """The platform as a program, ready; ended with Ctrl-C unless it was killed."""
     command = [sys.executable, "-m", "emulator.platform", "--data-dir", str(data_dir), "--time-scale", str(SCALE)]
-    command += ["--function", f"toy={TOY}:count@runs/{{id}}:written"]
+    command += ["--function", f"toy={TOY}:count@runs/{{id}}:written", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}) as process:
         assert process.stdout
         exports: dict[str, str] = {}

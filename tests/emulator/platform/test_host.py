@@ -13,22 +13,8 @@ import pytest
 from emulator.eventarc import Kind
 from emulator.platform import Function, Log, Platform, PlatformFailed
 from tests.emulator.eventarc.receiver import eventually
+from tests.emulator.platform.sockets import a_free_base, listening
 from tests.emulator.platform.toy_function import BROKEN, toy
-
-
-def listening(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def a_free_base(size: int = 12) -> int:
-    """The first of some free ports in a row."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            base = int(probe.getsockname()[1])
-        if base + size < 65_536 and not any(listening(base + offset) for offset in range(size)):
-            return base
 
 
 def test_it_is_ready_at_once_and_leaves_nothing_behind() -> None:
@@ -95,10 +81,10 @@ def test_the_program_ends_cleanly_on_ctrl_c() -> None:
     command = [sys.executable, "-m", "emulator.platform"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        lines = []
-        while not lines or "ready in" not in lines[-1]:
+        lines = [process.stdout.readline()]
+        while "ready in" not in lines[-1]:
             lines.append(process.stdout.readline())
-        assert lines[0].startswith("export FIRESTORE_EMULATOR_HOST=127.0.0.1:") or lines[0].startswith("export ")
+        assert lines[0].startswith("export FIRESTORE_EMULATOR_HOST=127.0.0.1:")
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
 

@@ -23,13 +23,12 @@ class Writer:
 
     acknowledged: list[tuple[str, int | None, int]] = field(default_factory=list)
 
-    def write(self, db: firestore.Client, times: int) -> None:
-        for _ in range(times):
-            turn = len(self.acknowledged)
+    def write(self, db: firestore.Client, until: int) -> None:
+        """Go on until so many are acknowledged; what fails is raised at once, and can be written again."""
+        while (turn := len(self.acknowledged)) < until:
             document = f"runs/r{turn % 10}"
-            old = turn - 10 if turn >= 10 else None
-            db.document(document).set({"v": turn})
-            self.acknowledged.append((document, old, turn))
+            db.document(document).set({"v": turn}, retry=None, timeout=10)
+            self.acknowledged.append((document, turn - 10 if turn >= 10 else None, turn))
 
     def missing(self, seen: Path) -> set[tuple[str, int | None, int]]:
         """The changes that the function has not seen, with what was before and after."""
