@@ -1,0 +1,146 @@
+"""Eventarc at work: it hears of every commit, and has a port where one can see what became of the events.
+
+GET    /                  whether it is there
+GET    /__events          pending events, dead letters, and how many were delivered and dropped
+DELETE /__events          forget them
+/__faults, /__calls, /__history          as everywhere; the method of a delivery is the function's name
+"""
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from emulator.eventarc.broker import Broker, State
+from emulator.eventarc.events import Event
+from emulator.eventarc.journal import Journal
+from emulator.eventarc.triggers import Subscription
+from emulator.faults import Faults
+from emulator.faults.http import answer, mounted
+from emulator.firestore.changes import TooOld
+from emulator.firestore.server import FirestoreServer
+from emulator.web import Reply, Request, Server
+
+
+class EventarcServer:
+    """Tells the subscribed functions of every change in a Firestore, from `start` on."""
+
+    def __init__(
+        self,
+        firestore: FirestoreServer,
+        *,
+        port: int = 0,
+        data_dir: Path | None = None,
+        faults: Faults | None = None,
+        time_scale: float = 1.0,
+        location: str = "nam5",
+        clock: Callable[[], float] = time.monotonic,
+        chance: random.Random | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.faults = faults if faults is not None else firestore.faults
+        self._firestore = firestore
+        self._server = Server(self._http, port)
+        self._journal = Journal(data_dir) if data_dir else None
+        self._tell = tell
+        self._broker = Broker(
+            self.faults,
+            journal=self._journal,
+            time_scale=time_scale,
+            location=location,
+            clock=clock,
+            chance=chance,
+            tell=tell,
+        )
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    @property
+    def port(self) -> int:
+        return self._server.port
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    @property
+    def state(self) -> State:
+        return self._broker.state
+
+    def subscribe(self, subscription: Subscription) -> None:
+        """Before `start`, so that a function hears of what was committed just before the platform ended."""
+        self._broker.subscribe(subscription)
+
+    def start(self) -> "EventarcServer":
+        self._broker.start()
+        self._unsubscribe = self._listening()
+        self._server.start()
+        return self
+
+    def stop(self) -> None:
+        self._unsubscribe()
+        self._server.stop()
+        self._broker.stop()
+
+    def clear(self) -> None:
+        self._broker.clear()
+
+    def quiet(self, timeout: float = 10.0) -> bool:
+        """Forget all events, also those that the ones under way still cause, and wait until these have ended."""
+        return _within(timeout, self._cleared_and_idle)
+
+    def settled(self, timeout: float) -> bool:
+        """Wait until every event so far has arrived or was given up."""
+        return _within(timeout, lambda: self._broker.idle)
+
+    def _cleared_and_idle(self) -> bool:
+        self.clear()
+        return self._broker.idle
+
+    def _listening(self) -> Callable[[], None]:
+        """Go on in the feed where an earlier life stopped; the first life begins now."""
+        try:
+            if self._broker.read_through is not None:
+                return self._firestore.subscribe(self._broker.publish, self._broker.read_through)
+        except TooOld as error:
+            self._tell(f"events are lost: {error}")
+        with self._firestore.store.lock:
+            now = self._firestore.feed.sequence
+        if self._journal:
+            self._journal.accept(now)
+        return self._firestore.subscribe(self._broker.publish, now)
+
+    def _http(self, request: Request) -> Reply:
+        if mounted(request.path):
+            return Reply.json(*reversed(answer(self.faults, request.method, request.path, request.query, request.body)))
+        match request.method, request.path:
+            case "GET", "/":
+                return Reply(body=b"Ok\n")
+            case "GET", "/__events":
+                return Reply.json(_told(self.state))
+            case "DELETE", "/__events":
+                self.clear()
+                return Reply.json({})
+        return Reply.json({"error": f"no {request.method} {request.path}"}, 404)
+
+
+def _within(timeout: float, holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + timeout
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def _told(state: State) -> dict[str, Any]:
+    return {
+        "pending": [_told_event(event) for event in state.pending],
+        "delivered": state.delivered,
+        "dropped": state.dropped,
+        "deadLetters": [{**_told_event(letter.event), "reason": letter.reason} for letter in state.dead_letters],
+    }
+
+
+def _told_event(event: Event) -> dict[str, Any]:
+    return {"function": event.function, **{name.removeprefix("ce-"): value for name, value in event.headers.items()}}

@@ -1,0 +1,35 @@
+"""python -m emulator.firestore --port 8080 --data-dir .local/firestore"""
+
+import argparse
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from emulator.firestore.journal import Damaged, InUse
+from emulator.firestore.server import FirestoreServer, PortTaken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m emulator.firestore", description="A Firestore on this machine.")
+    parser.add_argument("--port", type=int, default=8080, help="gRPC; 0 takes any free port")
+    parser.add_argument("--http-port", type=int, default=None, help="HTTP, to clear a database; the next port")
+    parser.add_argument("--data-dir", type=Path, default=None, help="keep what is written here; in memory without it")
+    options = parser.parse_args()
+    try:
+        server = FirestoreServer(options.port, http_port=options.http_port, data_dir=options.data_dir).start()
+    except (PortTaken, Damaged, InUse) as unable:
+        sys.stderr.write(f"{unable}\n")
+        return 1
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    sys.stdout.write(f"export FIRESTORE_EMULATOR_HOST={server.host}\n")
+    sys.stdout.flush()
+    ended.wait()
+    server.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

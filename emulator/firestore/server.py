@@ -1,0 +1,136 @@
+"""Firestore on a port: gRPC for the client library, and beside it HTTP for the one call that only emulators have.
+
+    DELETE /emulator/v1/projects/P/databases/D/documents      forget everything in a database
+
+gRPC's server does not share its port with HTTP/1.1, so that call has a port of its own: the next one, or a named one.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+import grpc
+
+from emulator import web
+from emulator.faults import Faults
+from emulator.firestore import paths, plain
+from emulator.firestore.changes import Commit, Feed
+from emulator.firestore.errors import Refused
+from emulator.firestore.journal import Journal
+from emulator.firestore.service import SERVICE, FirestoreService
+from emulator.firestore.store import Store
+
+THREADS: Final = 1024  # a listener holds one for as long as it lives; they are only made when needed
+MOST_BYTES: Final = 11 * 1024 * 1024  # a request may have 10 MiB
+CLEAR: Final = "/emulator/v1/"
+PING_MS: Final = 5_000
+
+
+class PortTaken(OSError):
+    """Somebody else listens on the port."""
+
+
+class FirestoreServer:
+    """A Firestore, alive between `start` and `stop`. Port 0 takes any free port."""
+
+    def __init__(
+        self, port: int = 0, *, http_port: int | None = None, data_dir: Path | None = None, faults: Faults | None = None
+    ) -> None:
+        self.faults: Final = faults or Faults()
+        self.store: Final = Store(Journal(data_dir) if data_dir else None)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=SERVICE)
+        self._grpc = grpc.server(
+            self._threads,
+            handlers=[FirestoreService(self.store, self.faults)],
+            options=[
+                ("grpc.so_reuseport", 0),  # a port that is taken must be an error, not a shared one
+                ("grpc.max_receive_message_length", MOST_BYTES),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS),  # of clients that listen in silence
+            ],
+        )
+        self.port: Final = _bound(self._grpc, port)
+        self._web = _beside(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
+        self.store.feed.subscribe(self._record)
+
+    @property
+    def host(self) -> str:
+        """The value of FIRESTORE_EMULATOR_HOST."""
+        return f"{web.LOOPBACK}:{self.port}"
+
+    @property
+    def http_url(self) -> str:
+        return self._web.url
+
+    @property
+    def feed(self) -> Feed:
+        """Every change of every document; `subscribe` under `store.lock`."""
+        return self.store.feed
+
+    def subscribe(self, callback: Callable[[Commit], None], after: int | None = None) -> Callable[[], None]:
+        """Hear of every commit, in order, before its writer does. Returns how to stop."""
+        with self.store.lock:
+            return self.store.feed.subscribe(callback, after)
+
+    def start(self) -> "FirestoreServer":
+        self._grpc.start()
+        self._web.start()
+        return self
+
+    def stop(self) -> None:
+        """End every call at once, and let go of the port."""
+        self._web.stop()
+        self._grpc.stop(grace=None).wait()
+        self._threads.shutdown(wait=False)
+        self.store.close()
+
+    def clear(self, project: str, database: str = "(default)") -> None:
+        self.store.clear(f"projects/{project}/databases/{database}")
+
+    def _http(self, request: web.Request) -> web.Reply:
+        if request.method == "GET" and request.path == "/":
+            return web.Reply(body=b"Ok\n")
+        path = unquote(request.path)
+        name = path.removeprefix(CLEAR)
+        if request.method == "DELETE" and path.startswith(CLEAR) and name.endswith("/documents"):
+            return self._cleared(name)
+        return web.Reply.json({"error": {"code": 404, "message": f"no {request.method} {request.path}"}}, 404)
+
+    def _cleared(self, name: str) -> web.Reply:
+        try:
+            self.store.clear(paths.database_of(name))
+        except Refused as refused:
+            return web.Reply.json({"error": {"code": 400, "message": refused.message}}, 400)
+        return web.Reply.json({})
+
+    def _record(self, commit: Commit) -> None:
+        """Every change, for auditors."""
+        for change in commit.changes:
+            kind = "create" if change.before is None else "delete" if change.after is None else "update"
+            self.faults.history.record(
+                "write",
+                SERVICE,
+                kind,
+                paths.relative(change.name),
+                database=commit.database,
+                sequence=change.sequence,
+                time=change.time,
+                before=plain.document(change.before),
+                after=plain.document(change.after),
+            )
+
+
+def _bound(server: grpc.Server, port: int) -> int:
+    try:
+        return int(server.add_insecure_port(f"{web.LOOPBACK}:{port}"))
+    except RuntimeError as error:
+        raise PortTaken(f"port {port} is taken; name another one") from error
+
+
+def _beside(service: web.Service, port: int) -> web.Server:
+    try:
+        return web.Server(service, port)
+    except OSError as error:
+        raise PortTaken(f"port {port}, for HTTP, is taken; name another one") from error

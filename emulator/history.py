@@ -1,0 +1,95 @@
+"""What happened on the platform, in the order in which it happened, for whoever audits a run afterwards.
+
+Every call, every write and every object leaves one record with a sequence number. The newest records are kept in
+memory; a reader who asks in time with the last sequence it has seen misses nothing, and one who asks too late is told
+how many were dropped. With a file, every record is also appended there as a line of JSON, and nothing is ever dropped.
+"""
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+CAPACITY: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One thing that happened. `kind` is "call", or what a call left behind: "write", "object", "event"."""
+
+    sequence: int
+    time: float
+    kind: str
+    service: str
+    method: str
+    resource: str
+    detail: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def as_json(self) -> dict[str, Any]:
+        return {**{name: getattr(self, name) for name in self.__slots__}, "detail": dict(self.detail)}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Records in order, where to go on, and how many came too late to be kept."""
+
+    records: tuple[Record, ...]
+    next: int
+    dropped: int
+
+
+class History:
+    """Append-only and bounded. Appending never waits for a reader."""
+
+    def __init__(
+        self, *, capacity: int = CAPACITY, path: Path | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._records: deque[Record] = deque(maxlen=capacity)
+        self._sequence = 0
+        self._clock = clock
+        self._news = threading.Condition()
+        self._file = path.open("a", encoding="utf-8", buffering=1) if path else None
+
+    def record(self, kind: str, service: str, method: str, resource: str, **detail: Any) -> Record:
+        with self._news:
+            self._sequence += 1
+            record = Record(self._sequence, self._clock(), kind, service, method, resource, detail)
+            self._records.append(record)
+            if self._file:
+                self._file.write(json.dumps(record.as_json(), default=str) + "\n")
+            self._news.notify_all()
+            return record
+
+    def since(self, sequence: int = 0, *, limit: int | None = None, wait: float = 0.0) -> Page:
+        """What came after `sequence`; with `wait`, the first news of the next seconds."""
+        with self._news:
+            if wait > 0:
+                self._news.wait_for(lambda: self._sequence > sequence, wait)
+            oldest = self._records[0].sequence if self._records else self._sequence + 1
+            start = max(0, sequence + 1 - oldest)
+            end = len(self._records) if limit is None else min(len(self._records), start + limit)
+            records = tuple(self._records[index] for index in range(start, end))
+            reached = records[-1].sequence if records else max(sequence, oldest - 1)
+            return Page(records, reached, max(0, oldest - sequence - 1))
+
+    def of(self, kind: str | None = None, *, service: str | None = None) -> list[Record]:
+        """The kept records of one kind or one service."""
+        return [
+            record
+            for record in self.since().records
+            if kind in (None, record.kind) and service in (None, record.service)
+        ]
+
+    def clear(self) -> None:
+        """Forget the kept records. The sequence goes on, so that a reader never sees a number twice."""
+        with self._news:
+            self._records.clear()
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()

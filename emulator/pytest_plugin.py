@@ -1,0 +1,64 @@
+"""For any project's tests: `-p emulator.pytest_plugin` gives them the platform, clean for each test.
+
+    def test_my_function(platform, faults, calls):
+        firestore.Client().document("runs/r1").set({"v": 1})
+        assert platform.settled()
+
+The platform starts with the first test that asks for it, and the variables of `platform.exports` are set from then on.
+Override the session fixture `platform_options` to give it functions, a time scale, a project: the arguments of
+`Platform`. A test that fails shows what the platform said meanwhile.
+"""
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+from emulator.faults import Calls, Faults
+from emulator.platform import Platform
+
+TIME_SCALE = 1000.0  # ten seconds of waiting are ten milliseconds
+SAID_BEFORE = pytest.StashKey[int]()
+
+
+@pytest.fixture(scope="session")
+def platform_options() -> dict[str, Any]:
+    """What the platform is made with."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def platform(platform_options: dict[str, Any]) -> Iterator[Platform]:
+    """Stores, events, Gemini and the functions, on free ports, for the whole session."""
+    with Platform(**{"time_scale": TIME_SCALE} | platform_options) as platform, pytest.MonkeyPatch.context() as patch:
+        for name, value in platform.exports.items():
+            patch.setenv(name, value)
+        yield platform
+
+
+@pytest.fixture(autouse=True)
+def _clean_platform(request: pytest.FixtureRequest) -> None:
+    if "platform" in request.fixturenames:
+        platform: Platform = request.getfixturevalue("platform")
+        platform.reset()
+        request.node.stash[SAID_BEFORE] = platform.log.told
+
+
+@pytest.fixture
+def faults(platform: Platform) -> Faults:
+    """Bad weather for this test; the next one begins with a clear sky."""
+    return platform.faults
+
+
+@pytest.fixture
+def calls(platform: Platform) -> Calls:
+    """How often each call was made in this test."""
+    return platform.faults.calls
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    platform = getattr(item, "funcargs", {}).get("platform")
+    if isinstance(platform, Platform) and SAID_BEFORE in item.stash:
+        item.add_report_section("call", "platform", "\n".join(platform.log.lines(after=item.stash[SAID_BEFORE])))
+    return (yield)

@@ -1,0 +1,1 @@
+"""The local platform, seen through the unmodified client libraries."""

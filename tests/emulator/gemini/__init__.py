@@ -1,0 +1,1 @@
+"""The local Gemini, seen through the SDK that production uses, unmodified."""

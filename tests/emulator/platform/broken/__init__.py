@@ -1,0 +1,1 @@
+"""A function as it would be deployed."""

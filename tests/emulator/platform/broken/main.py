@@ -1,0 +1,3 @@
+"""A function that cannot even be loaded."""
+
+raise RuntimeError("nobody deployed my dependency")

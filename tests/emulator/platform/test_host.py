@@ -1,0 +1,100 @@
+"""What the host starts, what it says, and how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from emulator.eventarc import Kind
+from emulator.platform import Function, Log, Platform, PlatformFailed
+from tests.emulator.eventarc.receiver import eventually
+from tests.emulator.platform.sockets import a_free_base, listening
+from tests.emulator.platform.toy_function import BROKEN, toy
+
+
+def test_it_is_ready_at_once_and_leaves_nothing_behind() -> None:
+    base, began = a_free_base(), time.monotonic()
+    with Platform(port_base=base) as platform:
+        assert time.monotonic() - began < 3
+        assert platform.exports == {
+            "FIRESTORE_EMULATOR_HOST": f"127.0.0.1:{base}",
+            "STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{base + 2}",
+            "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{base + 3}",
+            "GEMINI_API_KEY": "local-key",
+            "GCLOUD_PROJECT": "demo-local",
+            "GOOGLE_CLOUD_PROJECT": "demo-local",
+            "EVENTARC_EMULATOR": f"http://127.0.0.1:{base + 4}",
+        }
+        assert all(listening(base + offset) for offset in range(5))
+    assert not any(listening(base + offset) for offset in range(5))
+
+
+@pytest.mark.parametrize(("offset", "part"), [(0, "firestore"), (2, "storage"), (3, "gemini"), (4, "eventarc")])
+def test_a_busy_port_is_a_clear_error(offset: int, part: str) -> None:
+    base = a_free_base()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", base + offset))
+        other.listen()
+        with pytest.raises(PlatformFailed, match=f"{part}.*{base + offset}"):
+            Platform(port_base=base).start()
+    assert not any(listening(base + place) for place in range(5))
+
+
+def test_two_platforms_do_not_share_a_folder(tmp_path: Path) -> None:
+    with Platform(data_dir=tmp_path), pytest.raises(PlatformFailed, match="storage"):
+        Platform(data_dir=tmp_path).start()
+
+
+def test_a_function_that_dies_is_restarted_and_said_so(tmp_path: Path) -> None:
+    with Platform(functions=[toy(tmp_path / "seen")]) as platform:
+        process = platform.functions["toy"]
+        os.kill(process.pid, signal.SIGKILL)
+        assert eventually(lambda: process.restarts == 1 and process.healthy(), 20)
+        assert any("died (SIGKILL)" in line for line in platform.log.lines("toy"))
+        port = process.port
+    assert not listening(port)
+
+
+def test_a_function_that_cannot_be_loaded_says_why() -> None:
+    with pytest.raises(PlatformFailed, match="nobody deployed my dependency"):
+        Platform(functions=[Function("broken", BROKEN, "run", "runs/{id}")]).start()
+
+
+def test_a_function_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlatformFailed, match="absent"):
+        Platform(functions=[Function("absent", tmp_path, "run", "runs/{id}")]).start()
+
+
+def test_a_function_is_spelled_on_one_line() -> None:
+    found = Function.parse("advance=./functions/advance_flow:advance@flow_runs/{runId}:updated")
+    assert found == Function("advance", Path("functions/advance_flow"), "advance", "flow_runs/{runId}", Kind.UPDATED)
+    with pytest.raises(ValueError, match="NAME=SOURCE:TARGET@PATTERN:TYPE"):
+        Function.parse("advance=./functions/advance_flow:advance@flow_runs/{runId}:changed")
+
+
+def test_the_program_ends_cleanly_on_ctrl_c() -> None:
+    command = [sys.executable, "-m", "emulator.platform"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        lines = [process.stdout.readline()]
+        while "ready in" not in lines[-1]:
+            lines.append(process.stdout.readline())
+        assert lines[0].startswith("export FIRESTORE_EMULATOR_HOST=127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def test_each_part_speaks_under_its_name(tmp_path: Path) -> None:
+    log = Log(directory=tmp_path)
+    log.tell("toy", "hello")
+    log.tell("eventarc", "created runs/r1")
+    log.close()
+    assert log.lines() == ["         toy │ hello", "    eventarc │ created runs/r1"]
+    assert log.lines("toy") == ["hello"]
+    assert log.lines(after=1) == ["    eventarc │ created runs/r1"]
+    assert (tmp_path / "toy.log").read_text() == "hello\n"

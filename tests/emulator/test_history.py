@@ -1,0 +1,77 @@
+"""The history is complete for whoever reads in time, says what it dropped, and never repeats itself."""
+
+import json
+from pathlib import Path
+from threading import Timer
+
+from emulator.history import History
+
+
+def filled(count: int, capacity: int = 100) -> History:
+    history = History(capacity=capacity, clock=lambda: 7.0)
+    for number in range(count):
+        history.record("call", "storage", "objects.get", f"b/{number}")
+    return history
+
+
+def test_records_come_in_order_with_everything_that_was_said() -> None:
+    history = History(clock=lambda: 7.0)
+    history.record("object", "storage", "objects.insert", "b/o", generation=5)
+    (record,) = history.since().records
+    assert record.as_json() == {
+        "sequence": 1,
+        "time": 7.0,
+        "kind": "object",
+        "service": "storage",
+        "method": "objects.insert",
+        "resource": "b/o",
+        "detail": {"generation": 5},
+    }
+
+
+def test_reader_goes_on_where_it_stopped() -> None:
+    history = filled(10)
+    seen, position = [], 0
+    while (page := history.since(position, limit=3)).records:
+        seen += [record.sequence for record in page.records]
+        position = page.next
+    assert seen == list(range(1, 11))
+    assert history.since(position).next == position
+
+
+def test_reader_who_comes_late_is_told_what_was_dropped() -> None:
+    page = filled(10, capacity=4).since(2)
+    assert [record.sequence for record in page.records] == [7, 8, 9, 10]
+    assert (page.dropped, page.next) == (4, 10)
+
+
+def test_cleared_history_goes_on_counting() -> None:
+    history = filled(3)
+    history.clear()
+    assert history.since().records == ()
+    assert history.record("call", "storage", "objects.get", "b/o").sequence == 4
+
+
+def test_reader_can_wait_for_news() -> None:
+    history = filled(1)
+    Timer(0.05, history.record, ("write", "firestore", "Commit", "runs/a")).start()
+    (news,) = history.since(1, wait=5).records
+    assert news.kind == "write"
+    assert history.since(2, wait=0.01).records == ()
+
+
+def test_records_are_found_by_kind_and_service() -> None:
+    history = filled(2)
+    history.record("write", "firestore", "Commit", "runs/a")
+    assert len(history.of("call")) == 2
+    assert len(history.of(service="firestore")) == 1
+    assert history.of("write", service="storage") == []
+
+
+def test_file_keeps_what_memory_drops(tmp_path: Path) -> None:
+    history = History(capacity=1, path=tmp_path / "history.jsonl")
+    for number in range(5):
+        history.record("call", "storage", "objects.get", f"b/{number}")
+    history.close()
+    lines = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
+    assert [line["resource"] for line in lines] == [f"b/{number}" for number in range(5)]
