@@ -4,8 +4,8 @@ It promises what the cloud promises, and no more: at least once, in no order, se
 a failure. So a function that works here has met duplicates, overtaking and its own death.
 
 From the inside out: `triggers` (who wants what), `events` (what is sent) and `retrying` (when again) are values;
-`journal` keeps what is not yet delivered; `lane` is one function's queue, `post` the wire; `broker` ties them together,
-and `server` shows what it does.
+`ledger` knows what became of each event, and `journal` keeps what is still open; `lane` is one function's queue, `post`
+the wire; `broker` ties them together, and `server` shows what it does.
 """
 
 from emulator.eventarc.server import EventarcServer

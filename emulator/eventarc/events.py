@@ -53,6 +53,9 @@ class Event:
     def kind(self) -> str:
         return self.headers["ce-type"].removeprefix(TYPES)
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.document} → {self.function}"
+
     @property
     def too_large(self) -> bool:
         return len(self.body) > MOST_BYTES

@@ -20,7 +20,6 @@ class Delivery:
     born: float
     due: float
     attempts: int = 0
-    failure: str = ""
     excused: bool = False  # its next attempt has met its fault already
     twin: bool = False  # a second copy, by fault: nobody keeps it, nobody tries it again
 

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from emulator.eventarc.broker import Broker, State
+from emulator.eventarc.broker import Broker
 from emulator.eventarc.events import Event
 from emulator.eventarc.journal import Journal
+from emulator.eventarc.ledger import Ledger, State
 from emulator.eventarc.triggers import Subscription
 from emulator.faults import Faults
 from emulator.faults.http import answer, mounted
@@ -42,11 +43,11 @@ class EventarcServer:
         self.faults = faults if faults is not None else firestore.faults
         self._firestore = firestore
         self._server = Server(self._http, port)
-        self._journal = Journal(data_dir) if data_dir else None
         self._tell = tell
+        self._ledger = Ledger(Journal(data_dir) if data_dir else None)
         self._broker = Broker(
+            self._ledger,
             self.faults,
-            journal=self._journal,
             time_scale=time_scale,
             location=location,
             clock=clock,
@@ -65,7 +66,7 @@ class EventarcServer:
 
     @property
     def state(self) -> State:
-        return self._broker.state
+        return self._ledger.state
 
     def subscribe(self, subscription: Subscription) -> None:
         """Before `start`, so that a function hears of what was committed just before the platform ended."""
@@ -81,6 +82,7 @@ class EventarcServer:
         self._unsubscribe()
         self._server.stop()
         self._broker.stop()
+        self._ledger.close()
 
     def clear(self) -> None:
         self._broker.clear()
@@ -100,14 +102,13 @@ class EventarcServer:
     def _listening(self) -> Callable[[], None]:
         """Go on in the feed where an earlier life stopped; the first life begins now."""
         try:
-            if self._broker.read_through is not None:
-                return self._firestore.subscribe(self._broker.publish, self._broker.read_through)
+            if self._ledger.read_through is not None:
+                return self._firestore.subscribe(self._broker.publish, self._ledger.read_through)
         except TooOld as error:
             self._tell(f"events are lost: {error}")
         with self._firestore.store.lock:
             now = self._firestore.feed.sequence
-        if self._journal:
-            self._journal.accept(now)
+        self._ledger.accept(now, [])
         return self._firestore.subscribe(self._broker.publish, now)
 
     def _http(self, request: Request) -> Reply:

@@ -1,7 +1,7 @@
 """Who wants to hear of what: a function, a kind of change, and the documents that it is about."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Final
@@ -39,7 +39,7 @@ class Subscription:
     database: str = "(default)"
     retry: bool = True
     concurrency: int = 8
-    timeout: float = field(default=LONGEST_RUN, kw_only=True)
+    timeout: float = LONGEST_RUN
 
     def wants(self, change: Change) -> bool:
         _, project, _, database, *_ = change.name.split("/")

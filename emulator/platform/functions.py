@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.eventarc import Kind, Subscription
+from emulator.eventarc.triggers import LONGEST_RUN
 
 _SPELLED: Final = re.compile(r"(?P<name>[^=]+)=(?P<source>.+):(?P<target>\w+)@(?P<pattern>.+):(?P<kind>\w+)")
 
@@ -22,6 +23,7 @@ class Function:
     kind: Kind = Kind.WRITTEN
     retry: bool = True
     concurrency: int = 8
+    timeout: float = LONGEST_RUN
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -40,5 +42,12 @@ class Function:
 
     def subscription(self, url: str, project: str) -> Subscription:
         return Subscription(
-            self.name, url, self.pattern, self.kind, project, retry=self.retry, concurrency=self.concurrency
+            self.name,
+            url,
+            self.pattern,
+            self.kind,
+            project,
+            retry=self.retry,
+            concurrency=self.concurrency,
+            timeout=self.timeout,
         )

@@ -1,5 +1,6 @@
 """Starts every part, in the order in which they need each other, and stops them in the other one."""
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -46,6 +47,7 @@ class Platform:
         time_scale: float = 1.0,
         log: Log | None = None,
         key: str = KEY,
+        chance: random.Random | None = None,
     ) -> None:
         self.project: Final = project
         self.faults: Final = Faults()
@@ -56,6 +58,7 @@ class Platform:
         self._data_dir = data_dir
         self._time_scale = time_scale
         self._key = key
+        self._chance = chance
         self._databases: set[str] = set()
         self._running = ExitStack()
 
@@ -150,6 +153,7 @@ class Platform:
                 data_dir=self._folder("eventarc"),
                 faults=self.faults,
                 time_scale=self._time_scale,
+                chance=self._chance,
                 tell=self._voice("eventarc"),
             )
         for process in self.functions.values():

@@ -24,9 +24,7 @@ class Log:
         with self._lock:
             self.told += 1
             self._lines.append((self.told, part, line))
-            if self._stream:
-                self._stream.write(f"{part:>{WIDTH}} │ {line}\n")
-                self._stream.flush()
+            self._print(f"{part:>{WIDTH}} │ {line}\n")
             if self._directory:
                 self._file(part, self._directory).write(line + "\n")
 
@@ -44,6 +42,15 @@ class Log:
             for file in self._files.values():
                 file.close()
             self._files.clear()
+
+    def _print(self, text: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None  # whoever read it has gone; that must not stop a delivery
 
     def _file(self, part: str, directory: Path) -> TextIO:
         if part not in self._files:

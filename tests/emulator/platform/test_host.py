@@ -1,5 +1,6 @@
 """What the host starts, what it says, and how it ends."""
 
+import io
 import os
 import signal
 import socket
@@ -9,10 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
+import requests
 
 from emulator.eventarc import Kind
+from emulator.eventarc.ledger import State
+from emulator.faults import drop
 from emulator.platform import Function, Log, Platform, PlatformFailed
 from tests.emulator.eventarc.receiver import eventually
+from tests.emulator.firestore.client import connected
 from tests.emulator.platform.sockets import a_free_base, listening
 from tests.emulator.platform.toy_function import BROKEN, toy
 
@@ -60,6 +65,32 @@ def test_a_function_that_dies_is_restarted_and_said_so(tmp_path: Path) -> None:
     assert not listening(port)
 
 
+def test_after_a_reset_nothing_is_left_and_nothing_comes(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    with Platform(functions=[toy(seen, failing=1.0)], time_scale=1000) as platform:
+        with connected(platform.firestore.host, platform.project) as db:
+            for number in range(20):
+                db.document(f"runs/r{number}").set({"v": number})
+            platform.storage.store.create_bucket("kept", {})
+            platform.faults.add(service="storage", action=drop())
+            platform.reset()
+            assert not db.document("runs/r1").get().exists
+        assert platform.settled(1)
+        assert platform.eventarc.state == State((), 0, 0, ())
+        assert platform.storage.store.buckets() == []
+        assert platform.faults.planned == []
+        assert platform.faults.calls.count("eventarc") == 0
+    assert not seen.exists()
+
+
+def test_one_plan_of_faults_serves_all_parts() -> None:
+    with Platform() as platform:
+        wish = {"service": "gemini", "action": {"status": 503}}
+        for url in (platform.eventarc.url, platform.storage.url, platform.gemini.url):
+            requests.post(f"{url}/__faults", json=wish, timeout=5).raise_for_status()
+        assert len(platform.faults.planned) == 3
+
+
 def test_a_function_that_cannot_be_loaded_says_why() -> None:
     with pytest.raises(PlatformFailed, match="nobody deployed my dependency"):
         Platform(functions=[Function("broken", BROKEN, "run", "runs/{id}")]).start()
@@ -98,3 +129,12 @@ def test_each_part_speaks_under_its_name(tmp_path: Path) -> None:
     assert log.lines("toy") == ["hello"]
     assert log.lines(after=1) == ["    eventarc │ created runs/r1"]
     assert (tmp_path / "toy.log").read_text() == "hello\n"
+
+
+def test_a_reader_that_goes_away_does_not_matter() -> None:
+    stream = io.StringIO()
+    log = Log(stream)
+    log.tell("toy", "hello")
+    stream.close()
+    log.tell("toy", "is anybody there?")
+    assert log.lines("toy") == ["hello", "is anybody there?"]
