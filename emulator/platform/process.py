@@ -158,6 +158,7 @@ def _cloud(function: Function) -> dict[str, str]:
         "FUNCTION_TARGET": function.target,
         "FUNCTION_SIGNATURE_TYPE": "cloudevent",
         "PYTHONUNBUFFERED": "1",
+        "THREADS": str(max(2, function.concurrency)),  # the framework's own default knows the machine, not the function
     }
 
 
