@@ -9,16 +9,19 @@ Override the session fixture `platform_options` to give it functions, a time sca
 `Platform`. A test that fails shows what the platform said meanwhile.
 """
 
-from collections.abc import Generator, Iterator
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from emulator.faults import Calls, Faults
-from emulator.platform import Platform
+if TYPE_CHECKING:  # the platform takes a second to import, and pytest loads this module for everybody
+    from emulator.faults import Calls, Faults
+    from emulator.platform import Platform
 
-TIME_SCALE = 1000.0  # ten seconds of waiting are ten milliseconds
-SAID_BEFORE = pytest.StashKey[int]()
+TIME_SCALE: Final = 1000.0  # ten seconds of waiting are ten milliseconds
+SAID: Final = pytest.StashKey[Callable[[], list[str]]]()
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +33,8 @@ def platform_options() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def platform(platform_options: dict[str, Any]) -> Iterator[Platform]:
     """Stores, events, Gemini and the functions, on free ports, for the whole session."""
+    from emulator.platform import Platform  # noqa: PLC0415 - see above
+
     with Platform(**{"time_scale": TIME_SCALE} | platform_options) as platform, pytest.MonkeyPatch.context() as patch:
         for name, value in platform.exports.items():
             patch.setenv(name, value)
@@ -41,7 +46,8 @@ def _clean_platform(request: pytest.FixtureRequest) -> None:
     if "platform" in request.fixturenames:
         platform: Platform = request.getfixturevalue("platform")
         platform.reset()
-        request.node.stash[SAID_BEFORE] = platform.log.told
+        before = platform.log.told
+        request.node.stash[SAID] = lambda: platform.log.lines(after=before)
 
 
 @pytest.fixture
@@ -57,8 +63,9 @@ def calls(platform: Platform) -> Calls:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    platform = getattr(item, "funcargs", {}).get("platform")
-    if isinstance(platform, Platform) and SAID_BEFORE in item.stash:
-        item.add_report_section("call", "platform", "\n".join(platform.log.lines(after=item.stash[SAID_BEFORE])))
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if call.when == "call" and SAID in item.stash:
+        item.add_report_section("call", "platform", "\n".join(item.stash[SAID]()))
     return (yield)

@@ -4,7 +4,8 @@
         os.environ.update(platform.exports)
 
 or, in a shell, `python -m emulator.platform`. `host` starts and stops the parts; `functions` says what a function is,
-`process` keeps one alive, `guardian` ends them all when the host cannot; `log` is the one stream that all speak in.
+`framework` and `together` how it is run, `process` keeps it alive, and `guardian` ends them all when the host cannot;
+`log` is the one stream that all speak in.
 """
 
 from emulator.platform.functions import Function

@@ -22,6 +22,7 @@ def main() -> None:
     platform = Platform(
         project=options.project,
         functions=options.function,
+        single_process=options.single_process,
         port_base=options.port_base,
         data_dir=options.data_dir,
         time_scale=options.time_scale,
@@ -55,6 +56,7 @@ def _options() -> argparse.Namespace:
         metavar="NAME=SOURCE:TARGET@PATTERN:TYPE",
         help="run this function, and tell it of these documents; TYPE: created, updated, deleted, written",
     )
+    parser.add_argument("--single-process", action="store_true", help="all functions in one process, for speed")
     return parser.parse_args()
 
 

@@ -12,11 +12,12 @@ from emulator.faults import Faults
 from emulator.firestore.changes import Commit
 from emulator.firestore.server import FirestoreServer
 from emulator.gemini import GeminiServer
-from emulator.platform import ports
+from emulator.platform import framework, ports
 from emulator.platform.functions import Function
+from emulator.platform.guardian import Guardian
 from emulator.platform.log import Log
 from emulator.platform.ports import PortBusy, Ports
-from emulator.platform.process import FunctionProcess, Guardian
+from emulator.platform.process import Process, Program
 from emulator.storage import StorageServer
 from emulator.storage.disk import FolderInUse
 
@@ -42,6 +43,7 @@ class Platform:
         *,
         project: str = PROJECT,
         functions: Sequence[Function] = (),
+        single_process: bool = False,
         port_base: int | None = None,
         data_dir: Path | None = None,
         time_scale: float = 1.0,
@@ -52,8 +54,9 @@ class Platform:
         self.project: Final = project
         self.faults: Final = Faults()
         self.log: Final = log or Log()
-        self.functions: Final[dict[str, FunctionProcess]] = {}
+        self.functions: Final[dict[str, Process]] = {}
         self._wanted = functions
+        self._single_process = single_process
         self._ports = Ports(port_base)
         self._data_dir = data_dir
         self._time_scale = time_scale
@@ -132,17 +135,27 @@ class Platform:
     def _start_functions(self) -> None:
         if not self._wanted:
             return
-        guard = Guardian()
-        self._running.callback(guard.dismiss)
-        for place, function in enumerate(self._wanted, ports.FUNCTIONS):
+        for function in self._wanted:
             if not function.main.is_file():
                 raise PlatformFailed(f"{function.name}: {function.main} is not there")
-            port = self._ports.for_process(place, function.name)
-            process = FunctionProcess(function, port, self._for_clients(), self.log, guard)
-            self._running.callback(process.stop)
-            self.functions[function.name] = process
+        guard = Guardian()
+        self._running.callback(guard.dismiss)
+        if self._single_process:
+            port = self._ports.for_process(ports.FUNCTIONS, "functions")
+            process = self._kept_alive(framework.all_in_one(self._wanted, port, self._for_clients()), guard)
+            self.functions.update(dict.fromkeys((function.name for function in self._wanted), process))
+        else:
+            for place, function in enumerate(self._wanted, ports.FUNCTIONS):
+                port = self._ports.for_process(place, function.name)
+                program = framework.alone(function, port, self._for_clients())
+                self.functions[function.name] = self._kept_alive(program, guard)
         for process in self.functions.values():
             self._await(process)
+
+    def _kept_alive(self, program: Program, guard: Guardian) -> Process:
+        process = Process(program, self.log, guard)
+        self._running.callback(process.stop)
+        return process
 
     def _start_events(self) -> None:
         """Last, when every function answers: an event that nobody takes comes again only after a while."""
@@ -156,17 +169,17 @@ class Platform:
                 chance=self._chance,
                 tell=self._voice("eventarc"),
             )
-        for process in self.functions.values():
-            self.eventarc.subscribe(process.function.subscription(process.url, self.project))
+        for function in self._wanted:
+            url = self.functions[function.name].url + (f"/{function.name}/" if self._single_process else "")
+            self.eventarc.subscribe(function.subscription(url, self.project))
         self._begun(self.eventarc)
 
-    def _await(self, process: FunctionProcess) -> None:
+    def _await(self, process: Process) -> None:
         deadline = time.monotonic() + READY_WITHIN
         while not process.healthy():
             if process.restarts or time.monotonic() > deadline:
-                name = process.function.name
-                said = "\n".join(self.log.lines(name)[-20:])
-                raise PlatformFailed(f"{name} does not come up; it said:\n{said}")
+                said = "\n".join(self.log.lines(process.name)[-20:])
+                raise PlatformFailed(f"{process.name} does not come up; it said:\n{said}")
             time.sleep(0.02)
 
     def _for_clients(self) -> dict[str, str]:

@@ -1,23 +1,22 @@
-"""One function in a process of its own, under the real functions-framework; when it dies, there is another one.
+"""A program that is kept alive: when it dies, there is another one.
 
-The framework's server is a small family, so each function leads a process group: what is left of a dead one must not
-sit on its port.
+The functions-framework's server is a small family, so each program leads a process group: what is left of a dead one
+must not sit on its port.
 """
 
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
-from emulator.platform import guardian
-from emulator.platform.functions import Function
+from emulator.platform.guardian import Guardian
 from emulator.platform.log import Log
 from emulator.web import LOOPBACK
 
@@ -27,45 +26,30 @@ LONGEST_PAUSE: Final = 5.0
 LIVED: Final = 10.0
 
 
-class Guardian:
-    """The host's side of `guardian`."""
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to run, where it listens, and under which name it speaks."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-I", "-S", str(Path(guardian.__file__))],
-            stdin=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-            start_new_session=True,  # or Ctrl-C would end it first
-        )
-
-    def watch(self, group: int) -> None:
-        self._say(f"+{group}\n")
-
-    def release(self, group: int) -> None:
-        self._say(f"-{group}\n")
-
-    def dismiss(self) -> None:
-        self._process.communicate()
-
-    def _say(self, line: str) -> None:
-        if self._process.stdin:
-            self._process.stdin.write(line)
+    name: str
+    port: int
+    command: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
 
 
-class FunctionProcess:
+class Process:
     """Alive from `start` to `stop`, with short interruptions."""
 
-    def __init__(self, function: Function, port: int, exports: Mapping[str, str], log: Log, guard: Guardian) -> None:
-        self.function: Final = function
-        self.port: Final = port
+    def __init__(self, program: Program, log: Log, guard: Guardian) -> None:
+        self.name: Final = program.name
+        self.port: Final = program.port
         self.restarts = 0
-        self._environment = {**os.environ, **exports, **_cloud(function), **function.environment}
+        self._program = program
         self._log = log
         self._guard = guard
         self._stopping = threading.Event()
         self._process = self._spawned()
-        self._supervisor = threading.Thread(target=self._supervise, name=f"host-{function.name}", daemon=True)
+        self._supervisor = threading.Thread(target=self._supervise, name=f"host-{program.name}", daemon=True)
         self._supervisor.start()
 
     @property
@@ -105,7 +89,7 @@ class FunctionProcess:
             if self._stopping.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - born > LIVED else min(2 * pause, LONGEST_PAUSE)
-            self._log.tell(self.function.name, f"died ({_told(code)}); a new one starts in {pause:.1f} s")
+            self._log.tell(self.name, f"died ({_told(code)}); a new one starts in {pause:.1f} s")
             if self._stopping.wait(pause):
                 return
             self.restarts += 1
@@ -115,9 +99,9 @@ class FunctionProcess:
 
     def _spawned(self) -> "subprocess.Popen[str]":
         process = subprocess.Popen(  # noqa: S603 - running it is the point
-            self._command(),
-            cwd=self.function.main.parent,
-            env=self._environment,
+            self._program.command,
+            cwd=self._program.folder,
+            env=self._program.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -129,17 +113,11 @@ class FunctionProcess:
         threading.Thread(target=self._relay, args=(process,), daemon=True).start()
         return process
 
-    def _command(self) -> list[str]:
-        function = self.function
-        framework = [sys.executable, "-m", "functions_framework", "--signature-type", "cloudevent"]
-        where = ["--host", LOOPBACK, "--port", str(self.port)]
-        return [*framework, "--source", str(function.main), "--target", function.target, *where]
-
     def _relay(self, process: "subprocess.Popen[str]") -> None:
         if process.stdout:
             with process.stdout as lines:
                 for line in lines:
-                    self._log.tell(self.function.name, line.rstrip())
+                    self._log.tell(self.name, line.rstrip())
 
     def _bury(self) -> None:
         self._signal(signal.SIGKILL)  # its workers, who may not have noticed
@@ -148,17 +126,6 @@ class FunctionProcess:
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
-
-
-def _cloud(function: Function) -> dict[str, str]:
-    """What Cloud Run tells a function about itself."""
-    return {
-        "K_SERVICE": function.name,
-        "K_REVISION": f"{function.name}-00001-local",
-        "FUNCTION_TARGET": function.target,
-        "FUNCTION_SIGNATURE_TYPE": "cloudevent",
-        "PYTHONUNBUFFERED": "1",
-    }
 
 
 def _told(code: int) -> str:

@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from emulator.faults import drop
 from emulator.platform import Function, Log, Platform, PlatformFailed
 from tests.emulator.eventarc.receiver import eventually
 from tests.emulator.firestore.client import connected
-from tests.emulator.platform.sockets import a_free_base, listening
+from tests.emulator.platform.sockets import a_free_base, bound, listening
 from tests.emulator.platform.toy_function import BROKEN, toy
 
 
@@ -42,8 +41,7 @@ def test_it_is_ready_at_once_and_leaves_nothing_behind() -> None:
 @pytest.mark.parametrize(("offset", "part"), [(0, "firestore"), (2, "storage"), (3, "gemini"), (4, "eventarc")])
 def test_a_busy_port_is_a_clear_error(offset: int, part: str) -> None:
     base = a_free_base()
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", base + offset))
+    with bound(base + offset) as other:
         other.listen()
         with pytest.raises(PlatformFailed, match=f"{part}.*{base + offset}"):
             Platform(port_base=base).start()
@@ -63,6 +61,17 @@ def test_a_function_that_dies_is_restarted_and_said_so(tmp_path: Path) -> None:
         assert any("died (SIGKILL)" in line for line in platform.log.lines("toy"))
         port = process.port
     assert not listening(port)
+
+
+def test_several_functions_share_a_process_for_speed(tmp_path: Path) -> None:
+    functions = [toy(tmp_path / "seen", name=name) for name in ("one", "two")]
+    with Platform(functions=functions, single_process=True) as platform:
+        assert platform.functions["one"] is platform.functions["two"]
+        with connected(platform.firestore.host, platform.project) as db:
+            db.document("runs/r1").set({"v": 1})
+        assert platform.settled()
+        assert platform.faults.calls.count("eventarc", "one") == platform.faults.calls.count("eventarc", "two") == 1
+    assert (tmp_path / "seen").read_text().count("runs/r1") == 2
 
 
 def test_after_a_reset_nothing_is_left_and_nothing_comes(tmp_path: Path) -> None:
