@@ -44,16 +44,16 @@ class Scenario:
 
 
 _ONE_STEP = (Budget(2, 10), Budget(3, 15))
-_MORE_STEPS = (Budget(2, 2), Budget(1, 3), Budget(1, 5), Budget(2, 4))
+_MORE_STEPS = (Budget(2, 2), Budget(2, 3), Budget(2, 4), Budget(2, 10))
 _FAILING = {"a": a_step("A", retry={"maxAttempts": 2}), "b": a_step("B", depends_on=["a"])}
 
 _CHAIN = {"a": a_step("A"), "b": a_step("B", depends_on=["a"])}
 
 SCENARIOS = (
     Scenario("single", {"a": a_step("LLM_REPORT", timeframe="1M")}, _ONE_STEP),
-    Scenario("single, late events", {"a": a_step("A")}, _ONE_STEP, late_events=True),
     Scenario("every event lost", _CHAIN, _ONE_STEP, events=False),
     Scenario("chain", _CHAIN, _MORE_STEPS),
+    Scenario("chain, late events", _CHAIN, _MORE_STEPS, late_events=True),
     Scenario(
         "fork",
         {"a": a_step("A"), "b": a_step("B", depends_on=["a"]), "c": a_step("C", depends_on=["a"])},

@@ -37,6 +37,7 @@ _RESULTS = "flowcore/engine/results.py"
 _SWEEP = "flowcore/engine/sweep.py"
 _UPDATE = "flowcore/engine/update.py"
 _WORKER = "flowcore/engine/worker.py"
+_CONTEXT = "flowcore/engine/context.py"
 _CONFIG = "flowcore/config.py"
 
 _OPTIMISTIC_WRITES = (
@@ -176,6 +177,24 @@ _CLAIMS = (
         "LEASE_MARGIN = timedelta()",
     ),
     Mutant(
+        "a lease lasts only as long as a call to the provider",
+        _WORKER,
+        "timedelta(seconds=self.worker.budget.invocation) + LEASE_MARGIN",
+        "timedelta(seconds=self.worker.budget.provider) + LEASE_MARGIN",
+    ),
+    Mutant(
+        "two deliveries of one event share a token",
+        _WORKER,
+        "token=self.chance.token(),",
+        "token=event.event_id,",
+    ),
+    Mutant(
+        "a claim may use up the time for the work",
+        _WORKER,
+        "self.deadline.ends if last else self.deadline.ends - self.deadline.reserve",
+        "self.deadline.ends",
+    ),
+    Mutant(
         "a delivery that is not for us reads the document all the same",
         _WORKER,
         "        if self.event.snapshot:\n",
@@ -229,6 +248,12 @@ _RECORDING = (
         _ERRORS,
         'one_line(f"unexpected {type(exc).__name__}; the log has the trace")',
         'one_line(f"unexpected {exc}; the log has the trace")',
+    ),
+    Mutant(
+        "details of an error are kept without bound",
+        _MOVES,
+        "if len(json.dumps(plain, default=str)) <= DETAILS_LIMIT:",
+        "if plain:",
     ),
     Mutant(
         "an object found by another delivery is not recorded",
@@ -343,6 +368,18 @@ _ARTIFACT_RULES = (
         _ARTIFACTS,
         'f"manifest.attempt-{attempt}.json"',
         '"manifest.json"',
+    ),
+    Mutant(
+        "the evidence of a failed step is taken for its result",
+        _CONTEXT,
+        "if other.status is not StepStatus.SUCCEEDED or not",
+        "if not",
+    ),
+    Mutant(
+        "looking for the object may use up the time for the last write",
+        _WORKER,
+        'reading=self._patience("gcs_read", ends - reserve)',
+        'reading=self._patience("gcs_read", ends)',
     ),
     Mutant(
         "storing may use up the time for the last write",
@@ -592,6 +629,18 @@ _RUNS = (
         _PLAN,
         "if run.cancel_requested and not _complete(run):",
         "if run.cancel_requested:",
+    ),
+    Mutant(
+        "a cancel waits for an optional step that may be tried again",
+        _PLAN,
+        "step.optional and not _has_retries(step)",
+        "step.optional",
+    ),
+    Mutant(
+        "a READY step whose dependency was reset by hand waits for ever",
+        _PLAN,
+        "if not run.dependencies_succeeded(step):\n            changed.append(moves.reopened(step))",
+        "if run.defect:\n            changed.append(moves.reopened(step))",
     ),
     Mutant(
         "a broken document is planned as if it were whole",

@@ -60,10 +60,10 @@ def _explorer(together: int, seconds: float) -> tuple[str, ...]:
 
 KILLERS = (
     Killer("examples", SUITE, _pytest("-m", "not hypothesis", *_TESTS), limit=120),
-    Killer("any one fault", EXPLORER, _explorer(1, 40), limit=240),
+    Killer("any one fault", EXPLORER, _explorer(1, 60), limit=300),
     Killer("properties", SUITE, _pytest("-m", "hypothesis", f"--ignore={_FLOWS}", *_TESTS), limit=240),
     Killer("random flows", SUITE, _pytest("-m", "hypothesis", _FLOWS), limit=300),
-    Killer("any two faults", EXPLORER, _explorer(2, 120), limit=600),
+    Killer("any two faults", EXPLORER, _explorer(2, 240), limit=900),
 )
 
 
