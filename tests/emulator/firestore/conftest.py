@@ -32,14 +32,11 @@ class Place:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes minutes; runs only when asked for with `-m long`")
     config.addinivalue_line("markers", "differs(heading): the official emulator does otherwise; see DIFFERENCES.md")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("long") and "long" not in str(config.getoption("-m")):
-            item.add_marker(pytest.mark.skip(reason="takes minutes: pytest -m long"))
         difference = item.get_closest_marker("differs")
         if difference and "[official" in item.name:
             item.add_marker(pytest.mark.xfail(strict=True, reason=f"differs: {difference.args[0]}"))

@@ -12,17 +12,6 @@ from tests.emulator.storage.client import Bucket, Client, connected
 numbers = itertools.count(1)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes minutes; runs only when asked for with `-m long`")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "long" not in str(config.getoption("-m")):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="takes minutes: pytest -m long"))
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[StorageServer]:
     server = StorageServer().start()

@@ -1,4 +1,4 @@
-"""The short forms run always; the long ones when asked for."""
+"""The short forms of long tests run always, the long ones when asked for."""
 
 import pytest
 
