@@ -79,7 +79,9 @@ def killed(bench: Workbench, sides: Collection[str], limits: Mapping[str, float]
 
 def _test_of(done: subprocess.CompletedProcess[str]) -> str | None:
     failed = _FAILED.search(done.stdout)
-    return f"suite: {failed[1]}" if failed else None
+    if failed is None:
+        return None
+    return f"suite: {failed[1]}" if "::" in failed[1] else f"suite: {failed[1]} (while it was collected)"
 
 
 def _law_of(done: subprocess.CompletedProcess[str]) -> str | None:
