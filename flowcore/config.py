@@ -1,6 +1,7 @@
 """The only reader of the environment: checked once, at start. A process with a wrong setting refuses to start.
 
-Messages name the variable, never its value: a mistyped secret must not end up in a log.
+What every function needs is in `Config`; what only one of them needs, such as a key, in a class of its own. Messages
+name the variable, never its value: a mistyped secret must not end up in a log.
 """
 
 from __future__ import annotations
@@ -8,21 +9,36 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flowcore.domain.budget import TimeBudget
 
 VARIABLES: Mapping[str, str] = {
     "ARTIFACTS_BUCKET": "the Cloud Storage bucket that holds every artifact (required)",
+    "FIRESTORE_DATABASE": "the Firestore database of the runs, prompts, schemas and templates",
     "FLOW_RUNS_COLLECTION": "the Firestore collection of the runs",
     "INVOCATION_TIMEOUT_SECONDS": "this function's own timeout, as deployed",
     "GEMINI_TIMEOUT_SECONDS": "the longest that one call to a provider may take",
     "FINALIZE_BUDGET_SECONDS": "kept back at the end of an invocation to record the result",
     "LOG_LEVEL": "INFO, WARNING or ERROR",
+    "CANDLES_TABLE": "OHLCV_EXPORT: the BigQuery table of the candles",
+    "BIGQUERY_MAX_BYTES": "OHLCV_EXPORT: the most that one query may bill",
+    "CHARTS_RENDERER": "CHART_EXPORT: local, chart_img, or recorded (answers from CHART_IMG_RECORDINGS)",
+    "CHARTS_TIMEZONE": "CHART_EXPORT: the time zone of the charts' axes",
+    "CHART_IMG_ACCOUNTS_JSON": "CHART_EXPORT: a list of id, apiKey and, optionally, dailyLimit (a secret)",
+    "CHART_IMG_BASE_URL": "CHART_EXPORT: where Chart-IMG answers",
+    "CHART_IMG_RECORDINGS": "CHART_EXPORT: the folder of recorded answers",
+    "GEMINI_API_KEY": "LLM_REPORT: the key (required there; a secret)",
+    "GEMINI_ALLOWED_MODELS": "LLM_REPORT: the models that a step may name, separated by commas; empty: any",
+    "REPORT_BUCKETS": "LLM_REPORT: buckets, besides the artifacts' own, from which reports may be read by URI",
 }
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_DATABASE = re.compile(r"\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9]")
 _COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+_TABLE = re.compile(r"([a-z0-9:.-]+\.)?[A-Za-z0-9_]+\.[A-Za-z0-9_-]+")
+_TIMEZONE = re.compile(r"[A-Za-z]+(/[A-Za-z0-9_+-]+)*")
+_URL = re.compile(r"https?://[^\s/]+(/\S*)?")
 _LOG_LEVELS = ("INFO", "WARNING", "ERROR")
 
 
@@ -33,15 +49,18 @@ class InvalidConfig(Exception):
 @dataclass(frozen=True, slots=True)
 class Config:
     artifacts_bucket: str
+    firestore_database: str
     flow_runs_collection: str
     budget: TimeBudget
     log_level: str
+    service: str  # the function's own name, which the platform sets
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Config:
         defaults = TimeBudget()
         config = cls(
             artifacts_bucket=_matching(environ, "ARTIFACTS_BUCKET", None, _BUCKET, "a bucket's name"),
+            firestore_database=_matching(environ, "FIRESTORE_DATABASE", "(default)", _DATABASE, "a database's name"),
             flow_runs_collection=_matching(
                 environ, "FLOW_RUNS_COLLECTION", "flow_runs", _COLLECTION, "a collection's name"
             ),
@@ -51,6 +70,7 @@ class Config:
                 finalize=_seconds(environ, "FINALIZE_BUDGET_SECONDS", defaults.finalize),
             ),
             log_level=_one_of(environ, "LOG_LEVEL", "INFO", _LOG_LEVELS),
+            service=environ.get("K_SERVICE", ""),
         )
         problem = config.budget.problem()
         if problem:
@@ -58,6 +78,61 @@ class Config:
                 "GEMINI_TIMEOUT_SECONDS + FINALIZE_BUDGET_SECONDS must fit into INVOCATION_TIMEOUT_SECONDS: " + problem
             )
         return config
+
+
+@dataclass(frozen=True, slots=True)
+class CandlesConfig:
+    table: str
+    maximum_bytes: int
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> CandlesConfig:
+        return cls(
+            table=_matching(environ, "CANDLES_TABLE", "market.candles", _TABLE, "[project.]dataset.table"),
+            maximum_bytes=int(_number(environ, "BIGQUERY_MAX_BYTES", 2**30, "a number of bytes")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChartsConfig:
+    renderer: str
+    timezone: str
+    accounts_json: str = field(repr=False)
+    base_url: str
+    recordings: str
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> ChartsConfig:
+        config = cls(
+            renderer=_one_of(environ, "CHARTS_RENDERER", "local", ("local", "chart_img", "recorded")),
+            timezone=_matching(environ, "CHARTS_TIMEZONE", "Etc/UTC", _TIMEZONE, "a time zone such as Etc/UTC"),
+            accounts_json=environ.get("CHART_IMG_ACCOUNTS_JSON", "").strip(),
+            base_url=_matching(environ, "CHART_IMG_BASE_URL", "https://api.chart-img.com", _URL, "a URL"),
+            recordings=environ.get("CHART_IMG_RECORDINGS", "").strip(),
+        )
+        if config.renderer == "chart_img" and not config.accounts_json:
+            raise InvalidConfig("CHART_IMG_ACCOUNTS_JSON is not set; CHARTS_RENDERER=chart_img needs accounts")
+        if config.renderer == "recorded" and not config.recordings:
+            raise InvalidConfig("CHART_IMG_RECORDINGS is not set; CHARTS_RENDERER=recorded needs a folder")
+        return config
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    api_key: str = field(repr=False)
+    allowed_models: frozenset[str]
+    report_buckets: frozenset[str]
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> ModelConfig:
+        api_key = environ.get("GEMINI_API_KEY", "").strip()
+        if not api_key:
+            raise InvalidConfig("GEMINI_API_KEY is not set; LLM_REPORT cannot ask the model without it")
+        return cls(
+            api_key=api_key,
+            allowed_models=_listed(environ, "GEMINI_ALLOWED_MODELS"),
+            report_buckets=_listed(environ, "REPORT_BUCKETS"),
+        )
 
 
 def _matching(
@@ -72,18 +147,28 @@ def _matching(
 
 
 def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    return _number(environ, name, default, "a number of seconds")
+
+
+def _number(environ: Mapping[str, str], name: str, default: float, meaning: str) -> float:
     text = environ.get(name, "").strip()
     try:
-        seconds = float(text) if text else default
+        number = float(text) if text else default
     except ValueError:
-        seconds = math.nan
-    if not math.isfinite(seconds) or seconds <= 0:
-        raise InvalidConfig(f"{name} must be a number of seconds above zero")
-    return seconds
+        number = math.nan
+    if not math.isfinite(number) or number <= 0:
+        raise InvalidConfig(f"{name} must be {meaning} above zero")
+    return number
 
 
 def _one_of(environ: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
-    value = environ.get(name, "").strip().upper() or default
-    if value not in allowed:
+    """Whichever way it is capitalised."""
+    value = environ.get(name, "").strip() or default
+    known = {word.lower(): word for word in allowed}
+    if value.lower() not in known:
         raise InvalidConfig(f"{name} must be one of {', '.join(allowed)}")
-    return value
+    return known[value.lower()]
+
+
+def _listed(environ: Mapping[str, str], name: str) -> frozenset[str]:
+    return frozenset(word.strip() for word in environ.get(name, "").split(",") if word.strip())

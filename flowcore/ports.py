@@ -2,12 +2,13 @@
 
 An implementation turns its SDK's exceptions into those named here: `Conflict` and `ObjectExists` are answers, a
 `NetworkError` means that nobody knows whether the call took effect, and anything else is a refusal that no retry
-will change.
+will change. `timeout` is all the time there is, in seconds: an implementation may give up sooner, never later. Trying
+again is its caller's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -15,9 +16,13 @@ from typing import Protocol
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch
 
+# Seconds. Far more than a healthy call takes, and far less than an invocation has.
+DOCUMENT_CALL = 10.0
+OBJECT_CALL = 60.0
+
 
 class Conflict(Exception):
-    """The document is no longer the one that the patch was decided on."""
+    """The document is no longer the one that the write was decided on."""
 
 
 class ObjectExists(Exception):
@@ -31,12 +36,18 @@ class StoredObject:
     metadata: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    fields: Mapping[str, object]
+    update_time: datetime
+
+
 class Runs(Protocol):
     """The run documents."""
 
-    def get(self, run_id: str) -> Snapshot | None: ...
+    def get(self, run_id: str, timeout: float = DOCUMENT_CALL) -> Snapshot | None: ...
 
-    def update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+    def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = DOCUMENT_CALL) -> datetime:
         """Write the patch if the document is still the one of `update_time`; returns its new update time."""
 
     def due(self, now: datetime) -> Iterator[Snapshot]:
@@ -46,17 +57,42 @@ class Runs(Protocol):
         """Every run whose status is not one of a finished run, odd ones included."""
 
 
+class Documents(Protocol):
+    """Every other document, by path: what operators keep for the steps, and what workers count."""
+
+    def find(self, path: str, timeout: float = DOCUMENT_CALL) -> Document | None: ...
+
+    def create(self, path: str, fields: Mapping[str, object], timeout: float = DOCUMENT_CALL) -> None:
+        """`Conflict` when there is one already."""
+
+    def update(
+        self, path: str, fields: Mapping[str, object], update_time: datetime, timeout: float = DOCUMENT_CALL
+    ) -> None:
+        """Set these fields if the document is still the one of `update_time`; else `Conflict`."""
+
+
 class Artifacts(Protocol):
     """The objects that steps leave behind. There is no way to overwrite one."""
 
     def uri(self, name: str) -> str:
         """Where an object of that name lies or would lie; no call is made."""
 
-    def find(self, name: str) -> StoredObject | None: ...
+    def find(self, name: str, timeout: float = OBJECT_CALL) -> StoredObject | None: ...
 
-    def create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject: ...
+    def create(
+        self,
+        name: str,
+        content: bytes | Iterable[bytes],
+        content_type: str,
+        metadata: Mapping[str, str],
+        timeout: float = OBJECT_CALL,
+    ) -> StoredObject:
+        """All of it or nothing. Content in pieces is taken as it comes, and never held as a whole."""
 
-    def read(self, uri: str) -> bytes: ...
+    def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = OBJECT_CALL) -> StoredObject:
+        """Add to what an object says of itself."""
+
+    def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes: ...
 
 
 class Clock(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -32,10 +32,11 @@ class Artifact:
     """What a step hands over: the engine stores it under the step's name and finalizes the step from it.
 
     `outputs` and `execution` travel in the object's metadata too, so that whoever finds the object can finalize the
-    step exactly as its author would have.
+    step exactly as its author would have. Content too large for the memory comes in pieces, which can be had once;
+    `outputs` and `execution` are then looked at after the last piece, so they may be filled on the way.
     """
 
-    content: bytes
+    content: bytes | Iterable[bytes]
     content_type: str
     outputs: Mapping[str, object] = field(default_factory=no_values)
     execution: Mapping[str, object] = field(default_factory=no_values)
@@ -86,14 +87,14 @@ def chart_evidence(attempt: int) -> str:
     return f"manifest.attempt-{attempt}.json"
 
 
-def metadata(run_id: str, step: Step, artifact: Artifact) -> dict[str, str]:
-    """What an object says of itself: whose it is, what it was made from, and how to finalize the step from it."""
-    about = {
-        "run": run_id,
-        "step": step.step_id,
-        "sha256": sha256(artifact.content),
-        "inputs-sha256": inputs_sha256(step),
-    }
+def ownership(run_id: str, step: Step) -> dict[str, str]:
+    """What an object says of itself from its first moment: whose it is, and what it was made from."""
+    return {"run": run_id, "step": step.step_id, "inputs-sha256": inputs_sha256(step)}
+
+
+def description(artifact: Artifact, content_sha256: str) -> dict[str, str]:
+    """What can be said when the content is complete: its hash, and how to finalize the step from it."""
+    about = {"sha256": content_sha256}
     for key, value in (("outputs", artifact.outputs), ("execution", artifact.execution)):
         text = json.dumps(plain_map(value), sort_keys=True, separators=(",", ":"), default=_plain)
         # Too large for metadata: the step is recorded without it. Better than no object.

@@ -5,15 +5,20 @@ It may not touch the run document. Recording is the engine's business, and a ste
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flowcore.domain.artifacts import Artifact, side_object
 from flowcore.domain.budget import Deadline
 from flowcore.domain.errors import Code, ValidationError
 from flowcore.domain.model import Run, Step, StepStatus
+from flowcore.domain.retry import POLICIES
+from flowcore.engine.patience import Patience
 from flowcore.engine.results import Results
-from flowcore.ports import Clock, Log
+from flowcore.ports import Chance, Clock, Log
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class StepContext:
     main_object: str
     deadline: Deadline
     clock: Clock
+    chance: Chance
     log: Log
 
     @property
@@ -53,7 +59,12 @@ class StepContext:
         return uri
 
     def read(self, uri: str) -> bytes:
-        return self.results.reading.persist(lambda: self.results.artifacts.read(uri))
+        return self.results.reading.persist(lambda timeout: self.results.artifacts.read(uri, timeout))
+
+    def patiently(self, policy: str, call: Callable[[float], T]) -> T:
+        """Call the outside, with the seconds it may take, as often as the named policy says while there is room."""
+        ends = self.deadline.ends - self.deadline.reserve
+        return Patience(POLICIES[policy], self.clock, self.chance, ends).persist(call)
 
     def keep(self, name: str, artifact: Artifact) -> str:
         """Store an object beside the step's result, once; returns its URI."""

@@ -12,6 +12,8 @@ from flowcore.ports import Chance, Clock
 
 T = TypeVar("T")
 
+_A_MOMENT = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -29,12 +31,16 @@ class Patience:
         """Wait before asking again, as long as the other side wished if it said so."""
         return self._wait(self.silence, failures, error)
 
-    def persist(self, call: Callable[[], T]) -> T:
-        """Call until it answers. Only silence is worth another try: a refusal would be repeated."""
+    def room(self) -> float:
+        """Seconds that a call begun now may take. Never nothing: what was begun gets a moment to end."""
+        return max(_A_MOMENT, self.ends - self.clock.monotonic())
+
+    def persist(self, call: Callable[[float], T]) -> T:
+        """Call, with the time it may take, until it answers. Only silence is worth another try: a refusal stays one."""
         failures = 0
         while True:
             try:
-                return call()
+                return call(self.room())
             except NetworkError as silence:
                 failures += 1
                 if not self.after_silence(failures, silence.error):

@@ -39,14 +39,14 @@ def update(runs: Runs, run_id: str, snapshot: Snapshot | None, decide: Decide, p
     races = silences = 0
     while True:
         try:
-            snapshot = snapshot or runs.get(run_id)
+            snapshot = snapshot or runs.get(run_id, patience.room())
             if snapshot is None:
                 return Updated(None, None, NOTHING, races)
             run = parse_run(snapshot)
             patch = decide(run)
             if not patch:
                 return Updated(snapshot, run, NOTHING, races)
-            update_time = runs.update(run_id, patch, snapshot.update_time)
+            update_time = runs.update(run_id, patch, snapshot.update_time, patience.room())
             after = Snapshot(run_id, apply(snapshot.document, patch), update_time)
             return Updated(after, parse_run(after), patch, races)
         except Conflict:

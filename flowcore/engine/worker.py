@@ -148,7 +148,7 @@ class _Delivery(Generic[Inputs]):
             if found:
                 return as_success(found, reused=True)
             inputs = self.worker.step_type.read_inputs(step.inputs)
-            context = StepContext(run, step, results, name, self.deadline, self.worker.clock, log)
+            context = StepContext(run, step, results, name, self.deadline, self.worker.clock, self.worker.chance, log)
             return results.put(run.run_id, step, name, self.worker.step_type.execute(context, inputs))
         except StepFailed as failure:
             return Failed(failure.error, failure.outputs)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from flowcore.domain.errors import Code, DataNotFoundError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch, apply
-from flowcore.ports import Conflict, ObjectExists, StoredObject
+from flowcore.ports import DOCUMENT_CALL, OBJECT_CALL, Conflict, ObjectExists, StoredObject
 from flowcore.testing.faults import Wire
 
 _FIRST_UPDATE = datetime(2025, 12, 24, tzinfo=UTC)
@@ -42,10 +42,10 @@ class MemoryRuns:
         with self._lock:
             self.changes.append(Change(self._documents.pop(run_id), None))
 
-    def get(self, run_id: str) -> Snapshot | None:
+    def get(self, run_id: str, timeout: float = DOCUMENT_CALL) -> Snapshot | None:
         return self.wire.carry("get", lambda: self._documents.get(run_id))
 
-    def update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+    def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = DOCUMENT_CALL) -> datetime:
         if not isinstance(update_time, datetime):
             raise AssertionError(f"an update of {run_id} without a precondition: {dict(patch.changes)}")
         return self.wire.carry("update", lambda: self._update(run_id, patch, update_time))
@@ -91,22 +91,41 @@ class MemoryArtifacts:
     def uri(self, name: str) -> str:
         return f"gs://{self.bucket}/{name}"
 
-    def find(self, name: str) -> StoredObject | None:
+    def find(self, name: str, timeout: float = OBJECT_CALL) -> StoredObject | None:
         return self.wire.carry("find", lambda: self.objects[name][0] if name in self.objects else None)
 
-    def create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject:
+    def create(
+        self,
+        name: str,
+        content: bytes | Iterable[bytes],
+        content_type: str,
+        metadata: Mapping[str, str],
+        timeout: float = OBJECT_CALL,
+    ) -> StoredObject:
         return self.wire.carry("create", lambda: self._create(name, content, content_type, metadata))
 
-    def read(self, uri: str) -> bytes:
+    def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = OBJECT_CALL) -> StoredObject:
+        return self.wire.carry("annotate", lambda: self._annotate(name, metadata))
+
+    def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes:
         return self.wire.carry("read", lambda: self._read(uri))
 
-    def _create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject:
+    def _create(
+        self, name: str, content: bytes | Iterable[bytes], content_type: str, metadata: Mapping[str, str]
+    ) -> StoredObject:
         if not content_type:
             raise AssertionError(f"an object without a content type: {name}")
         with self._lock:
             if name in self.objects:
                 raise ObjectExists(name)
             stored = StoredObject(name, self.uri(name), dict(metadata))
+            self.objects[name] = (stored, content if isinstance(content, bytes) else b"".join(content))
+            return stored
+
+    def _annotate(self, name: str, metadata: Mapping[str, str]) -> StoredObject:
+        with self._lock:
+            found, content = self.objects[name]
+            stored = replace(found, metadata={**found.metadata, **metadata})
             self.objects[name] = (stored, content)
             return stored
 

@@ -18,15 +18,22 @@ from flowcore.domain.artifacts import (
     canonical_json,
     chart_evidence,
     chart_image,
+    description,
     inputs_sha256,
     main_object,
-    metadata,
+    ownership,
     recorded,
+    sha256,
     side_object,
 )
 from flowcore.domain.errors import Code, StepFailed
 from flowcore.domain.model import Step, StepStatus, is_name
 from flowcore.testing.builders import RUN_ID, a_run, parsed
+
+
+def metadata(step: Step, artifact: Artifact) -> dict[str, str]:
+    assert isinstance(artifact.content, bytes)
+    return {**ownership(RUN_ID, step), **description(artifact, sha256(artifact.content))}
 
 
 def a_step(step_type: str, step_id: str = "s1", timeframe: str | None = "1M", **inputs: object) -> Step:
@@ -113,7 +120,7 @@ def test_two_steps_of_a_sound_run_never_share_an_object(steps: list[tuple[str, s
 
 def test_object_belongs_to_its_run_its_step_and_its_inputs() -> None:
     step = a_step("HEATMAP", bins=24)
-    about = metadata(RUN_ID, step, Artifact.json({}))
+    about = metadata(step, Artifact.json({}))
     assert belongs_to(about, RUN_ID, step)
     assert not belongs_to(about, "another", step)
     assert not belongs_to(about, RUN_ID, replace(step, step_id="s2"))
@@ -123,7 +130,7 @@ def test_object_belongs_to_its_run_its_step_and_its_inputs() -> None:
 
 def test_status_and_attempt_do_not_change_whose_it_is() -> None:
     step = a_step("HEATMAP", bins=24)
-    about = metadata(RUN_ID, step, Artifact.json({}))
+    about = metadata(step, Artifact.json({}))
     assert belongs_to(about, RUN_ID, replace(step, attempt=5, status=StepStatus.READY, outputs={"x": 1}))
 
 
@@ -173,7 +180,7 @@ OUTPUTS: Mapping[str, object] = {"pages": 2, "words": "ü", "nested": {"list": [
 
 
 def test_whoever_finds_the_object_reads_what_its_author_recorded() -> None:
-    about = metadata(RUN_ID, a_step("HEATMAP"), Artifact.json({}, outputs=OUTPUTS, execution={"model": "m"}))
+    about = metadata(a_step("HEATMAP"), Artifact.json({}, outputs=OUTPUTS, execution={"model": "m"}))
     assert recorded(about, "outputs") == OUTPUTS
     assert recorded(about, "execution") == {"model": "m"}
 
@@ -181,14 +188,14 @@ def test_whoever_finds_the_object_reads_what_its_author_recorded() -> None:
 def test_metadata_fits_what_cloud_storage_takes() -> None:
     """8 KiB in all, and plain letters: what does not fit is left out rather than the object lost."""
     huge = {"words": "ü" * 50_000}
-    about = metadata(RUN_ID, a_step("HEATMAP", "s" * 128), Artifact.json({}, outputs=huge, execution=huge))
+    about = metadata(a_step("HEATMAP", "s" * 128), Artifact.json({}, outputs=huge, execution=huge))
     assert sum(len(key) + len(value) for key, value in about.items()) < 8192
     assert all(value.isascii() for value in about.values())
     assert recorded(about, "outputs") == {}
 
 
 def test_step_is_recognised_in_any_alphabet() -> None:
-    about = metadata(RUN_ID, a_step("HEATMAP", "отчёт"), Artifact.json({}))
+    about = metadata(a_step("HEATMAP", "отчёт"), Artifact.json({}))
     assert belongs_to(about, RUN_ID, a_step("HEATMAP", "отчёт"))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from flowcore.domain.artifacts import Artifact
+from flowcore.domain.artifacts import Artifact, description, ownership, sha256
 from flowcore.domain.budget import TimeBudget
 from flowcore.domain.errors import Code, NetworkError
 from flowcore.domain.model import Run, Snapshot, Step
@@ -52,11 +52,12 @@ class Provider:
 
     calls: int = 0
     meanwhile: Callable[[], object] = field(default=lambda: None)
+    answer: Artifact | None = None
 
     def execute(self, context: StepContext, inputs: Inputs) -> Artifact:
         self.calls += 1
         self.meanwhile()
-        return Artifact.json({"text": f"answer {self.calls}"}, execution={"model": "m-1"})
+        return self.answer or Artifact.json({"text": f"answer {self.calls}"}, execution={"model": "m-1"})
 
 
 @dataclass
@@ -166,6 +167,12 @@ def event_of(snapshot: Snapshot | None, run_id: str = RUN_ID) -> FlowEvent:
 
 def without_payload(event: FlowEvent) -> FlowEvent:
     return replace(event, snapshot=None)
+
+
+def metadata(step: Step, artifact: Artifact) -> dict[str, str]:
+    """What the step's object says of itself."""
+    assert isinstance(artifact.content, bytes)
+    return {**ownership(RUN_ID, step), **description(artifact, sha256(artifact.content))}
 
 
 def report_ready() -> dict[str, object]:

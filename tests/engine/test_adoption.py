@@ -4,15 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from flowcore.domain.artifacts import Artifact, metadata
+from flowcore.domain.artifacts import Artifact
 from flowcore.domain.errors import Code
 from flowcore.domain.model import RunStatus, StepStatus
-from flowcore.testing.builders import REPORT, RUN_ID, a_run
+from flowcore.testing.builders import REPORT, a_run
 from flowcore.testing.world import T0
 from tests.engine.stage import (
     REPORT_OBJECT,
     Stage,
     event_of,
+    metadata,
     report_ready,
     report_running,
     unavailable,
@@ -24,7 +25,7 @@ FOUND = Artifact.json({"text": "left behind"}, execution={"model": "m-0"})
 
 
 def left_behind(stage: Stage, **about: str) -> None:
-    said = {**metadata(RUN_ID, stage.step(), FOUND), **about}
+    said = {**metadata(stage.step(), FOUND), **about}
     stage.artifacts._create(REPORT_OBJECT, FOUND.content, FOUND.content_type, said)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from flowcore.domain.artifacts import Artifact, inputs_sha256, metadata
+from flowcore.domain.artifacts import Artifact, inputs_sha256
 from flowcore.domain.budget import TimeBudget
 from flowcore.domain.errors import Code, NetworkError, StepError, StepFailed
 from flowcore.domain.lifecycle import adoptable
@@ -16,9 +16,9 @@ from flowcore.domain.moves import failed
 from flowcore.domain.patch import DELETE
 from flowcore.domain.plan import plan
 from flowcore.engine.context import StepContext
-from flowcore.testing.builders import CHARTS, OHLCV, REPORT, RUN_ID, a_run, a_step, parsed
+from flowcore.testing.builders import CHARTS, OHLCV, REPORT, a_run, a_step, parsed
 from flowcore.testing.world import T0
-from tests.engine.stage import Inputs, Stage, report_ready, unavailable, with_step
+from tests.engine.stage import Inputs, Stage, metadata, report_ready, unavailable, with_step
 
 
 def test_lease_outlives_the_invocation_by_the_margin() -> None:
@@ -111,7 +111,7 @@ def test_details_are_bounded_in_the_document() -> None:
 def test_metadata_fits_at_any_size(size: int) -> None:
     words = {"words": "x" * size}
     step = parsed(a_run(steps={"s" * 128: a_step("HEATMAP")})).steps["s" * 128]
-    about = metadata(RUN_ID, step, Artifact.json({}, outputs=words, execution=words))
+    about = metadata(step, Artifact.json({}, outputs=words, execution=words))
     assert sum(len(key) + len(value) for key, value in about.items()) < 8192
 
 

@@ -13,7 +13,7 @@ OUTSIDE = POLICIES["gcs_write"]
 def silent(times: int, **details: object) -> tuple[list[int], object]:
     calls: list[int] = []
 
-    def call() -> str:
+    def call(timeout: float) -> str:
         calls.append(len(calls))
         if len(calls) <= times:
             raise NetworkError(Code.GCS_WRITE_FAILED, "503", details=details)
@@ -69,10 +69,29 @@ def test_server_that_asks_for_more_than_there_is_ends_it_at_once() -> None:
 def test_refusal_is_not_repeated() -> None:
     calls: list[int] = []
 
-    def refuse() -> str:
+    def refuse(timeout: float) -> str:
         calls.append(1)
         raise PermissionError
 
     with pytest.raises(PermissionError):
         persist(Patience(OUTSIDE, ManualClock(), CountedChance(), ends=1000), refuse)
     assert len(calls) == 1
+
+
+def test_a_call_is_told_how_long_it_may_take() -> None:
+    clock, room = ManualClock(), []
+
+    def call(timeout: float) -> None:
+        room.append(timeout)
+        clock.advance(10)
+        if len(room) < 3:
+            raise NetworkError(Code.GCS_WRITE_FAILED, "503")
+
+    Patience(OUTSIDE, clock, CountedChance(1.0), ends=40).persist(call)
+    assert room == [40, 29, 17]
+
+
+def test_a_call_begun_at_the_last_moment_gets_a_moment() -> None:
+    clock = ManualClock()
+    clock.advance(50)
+    assert 0 < Patience(OUTSIDE, clock, CountedChance(), ends=40).room() < 1

@@ -1,20 +1,23 @@
 """Objects: looked for before anything is paid, created once, recognised when somebody else was faster."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from flowcore.domain.artifacts import Artifact, inputs_sha256, metadata
+from flowcore.domain.artifacts import Artifact, inputs_sha256, sha256
 from flowcore.domain.errors import Code
 from flowcore.domain.model import StepStatus
 from flowcore.engine.context import StepContext
+from flowcore.engine.results import WHOLE_UP_TO
 from flowcore.testing.builders import REPORT, RUN_ID
-from tests.engine.stage import REPORT_OBJECT, Denied, Inputs, Stage, report_ready, unavailable
+from tests.engine.stage import REPORT_OBJECT, Denied, Inputs, Stage, metadata, report_ready, unavailable
 
 THEIRS = Artifact.json({"text": "somebody else's answer"}, outputs={"pages": 2}, execution={"model": "m-0"})
 
 
 def store(stage: Stage, **about: str) -> None:
     """Another worker's object under the report's name."""
-    said = {**metadata(RUN_ID, stage.step(), THEIRS), **about}
+    said = {**metadata(stage.step(), THEIRS), **about}
     stage.artifacts._create(REPORT_OBJECT, THEIRS.content, THEIRS.content_type, said)
 
 
@@ -189,3 +192,61 @@ def test_step_may_read_others_and_keep_objects_of_its_own() -> None:
     stage.worker(execute=execute).handle(stage.put(report_ready()))
     assert stage.step().status is StepStatus.SUCCEEDED
     assert f"runs/{RUN_ID}/steps/{REPORT}/notes.json" in stage.artifacts.objects
+
+
+def in_pieces(size: int, outputs: dict[str, object]) -> Artifact:
+    """An artifact of that many bytes; it learns its outputs only at its end."""
+
+    def pieces() -> Iterator[bytes]:
+        for _ in range(size // 1024):
+            yield b"x" * 1024
+        outputs["count"] = size
+
+    return Artifact(pieces(), "text/plain", outputs)
+
+
+def test_small_content_in_pieces_is_stored_in_one_call() -> None:
+    stage = Stage()
+    fault = stage.artifacts.wire.break_next("create", unavailable(Code.GCS_WRITE_FAILED))
+    stage.provider.answer = in_pieces(4096, {})
+    stage.worker().handle(stage.put(report_ready()))
+    stored, content = stage.artifacts.objects[REPORT_OBJECT]
+    assert fault.fired == 1
+    assert stage.artifacts.wire.calls == {"find": 1, "create": 2}
+    assert (content, stored.metadata["sha256"]) == (b"x" * 4096, sha256(b"x" * 4096))
+    assert stage.step().outputs["count"] == 4096
+
+
+def test_large_content_is_stored_as_it_comes_and_described_at_its_end() -> None:
+    stage = Stage()
+    stage.provider.answer = in_pieces(WHOLE_UP_TO + 2048, {})
+    stage.worker().handle(stage.put(report_ready()))
+    stored, content = stage.artifacts.objects[REPORT_OBJECT]
+    assert stage.artifacts.wire.calls == {"find": 1, "create": 1, "annotate": 1}
+    assert len(content) == WHOLE_UP_TO + 2048
+    assert stored.metadata["sha256"] == sha256(content)
+    assert stored.metadata["step"] == REPORT
+    assert stage.step().outputs["count"] == WHOLE_UP_TO + 2048
+
+
+def test_large_content_that_breaks_off_is_not_sent_again() -> None:
+    stage = Stage()
+    fault = stage.artifacts.wire.break_next("create", unavailable(Code.GCS_WRITE_FAILED), times=5)
+    stage.provider.answer = in_pieces(WHOLE_UP_TO + 2048, {})
+    stage.worker().handle(stage.put(report_ready()))
+    assert fault.fired == 1
+    error = stage.step().error
+    assert error is not None
+    assert (error.code, error.retryable) == (Code.GCS_WRITE_FAILED, True)
+
+
+def test_large_object_without_its_description_is_still_the_result() -> None:
+    stage = Stage()
+    stage.artifacts.wire.break_next("annotate", unavailable(Code.GCS_WRITE_FAILED), times=5)
+    stage.provider.answer = in_pieces(WHOLE_UP_TO + 2048, {})
+    stage.worker().handle(stage.put(report_ready()))
+    assert stage.step().status is StepStatus.FAILED
+    stage.worker().handle(stage.put(report_ready()))
+    assert stage.step().status is StepStatus.SUCCEEDED
+    assert stage.provider.calls == 1
+    assert execution(stage)["reused"] is True

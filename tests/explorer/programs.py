@@ -7,7 +7,7 @@ start. Equal lists are one node, run once; after that, walking through it costs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -159,10 +159,10 @@ class _ScriptedWorld:
     landed: int = 0
     lease_until: datetime | None = None
 
-    def get(self, run_id: str) -> Snapshot | None:
+    def get(self, run_id: str, timeout: float = 0.0) -> Snapshot | None:
         return self._document(self._ask(Call("get")))
 
-    def update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+    def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = 0.0) -> datetime:
         answer = self._ask(Call("update", patch=patch, conditional=update_time == self._version()))
         if answer == CONFLICT:
             raise Conflict(run_id)
@@ -185,12 +185,19 @@ class _ScriptedWorld:
     def uri(self, name: str) -> str:
         return f"gs://artifacts/{name}"
 
-    def find(self, name: str) -> StoredObject | None:
+    def find(self, name: str, timeout: float = 0.0) -> StoredObject | None:
         answer = self._ask(Call("find", name=name))
         self.looked = self.looked or answer == ABSENT
         return self.programs.objects[name] if answer == FOUND else None
 
-    def create(self, name: str, content: bytes, content_type: str, metadata: Mapping[str, str]) -> StoredObject:
+    def create(
+        self,
+        name: str,
+        content: bytes | Iterable[bytes],
+        content_type: str,
+        metadata: Mapping[str, str],
+        timeout: float = 0.0,
+    ) -> StoredObject:
         stored = StoredObject(name, self.uri(name), metadata)
         self.programs.objects.setdefault(name, stored)
         answer = self._ask(Call("create", name=name, metadata=metadata))
@@ -200,7 +207,10 @@ class _ScriptedWorld:
             raise NetworkError(Code.GCS_WRITE_FAILED, "no reply")
         return stored
 
-    def read(self, uri: str) -> bytes:
+    def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = 0.0) -> StoredObject:
+        raise AssertionError("no step of the explorer makes an object in pieces")
+
+    def read(self, uri: str, timeout: float = 0.0) -> bytes:
         raise AssertionError("no step of the explorer reads objects")
 
     def execute(self, context: StepContext, inputs: object) -> Artifact:

@@ -31,7 +31,7 @@ _PATCH = "flowcore/domain/patch.py"
 _PLAN = "flowcore/domain/plan.py"
 _RETRY = "flowcore/domain/retry.py"
 _EVENT = "flowcore/engine/event.py"
-_LOG = "flowcore/engine/log.py"
+_LOG = "flowcore/adapters/cloud_log.py"
 _PATIENCE = "flowcore/engine/patience.py"
 _RESULTS = "flowcore/engine/results.py"
 _SWEEP = "flowcore/engine/sweep.py"
@@ -44,14 +44,14 @@ _OPTIMISTIC_WRITES = (
     Mutant(
         "a write carries no precondition",
         _UPDATE,
-        "runs.update(run_id, patch, snapshot.update_time)",
-        "runs.update(run_id, patch, None)",
+        "runs.update(run_id, patch, snapshot.update_time, ",
+        "runs.update(run_id, patch, None, ",
     ),
     Mutant(
         "a write carries the update time of whatever is there now",
         _UPDATE,
-        "runs.update(run_id, patch, snapshot.update_time)",
-        "runs.update(run_id, patch, (runs.get(run_id) or snapshot).update_time)",
+        "runs.update(run_id, patch, snapshot.update_time, ",
+        "runs.update(run_id, patch, (runs.get(run_id) or snapshot).update_time, ",
     ),
     Mutant(
         "finalize that lost a race writes its old decision over whatever is there now",
@@ -80,8 +80,8 @@ _OPTIMISTIC_WRITES = (
     Mutant(
         "the event's snapshot is ignored and the document read",
         _UPDATE,
-        "snapshot = snapshot or runs.get(run_id)",
-        "snapshot = runs.get(run_id)",
+        "snapshot = snapshot or runs.get(",
+        "snapshot = runs.get(",
     ),
     Mutant(
         "a patch that changes nothing is written anyway",
@@ -331,7 +331,7 @@ _ARTIFACT_RULES = (
         "a create that answers 412 takes the object without asking whose it is",
         _RESULTS,
         "            found = self.existing(run_id, step, name)\n",
-        "            found = self.reading.persist(lambda: self.artifacts.find(name))\n",
+        "            found = self.reading.persist(lambda timeout: self.artifacts.find(name, timeout))\n",
     ),
     Mutant(
         "outputs are not recorded in the object's metadata",
@@ -348,20 +348,20 @@ _ARTIFACT_RULES = (
     Mutant(
         "an object of ours whose reply was lost is called reused",
         _RESULTS,
-        'reused=found.metadata.get("sha256") != about["sha256"]',
+        'reused=found.metadata.get("sha256") != digest',
         "reused=True",
     ),
     Mutant(
         "somebody else's text is not called reused",
         _RESULTS,
-        'reused=found.metadata.get("sha256") != about["sha256"]',
+        'reused=found.metadata.get("sha256") != digest',
         "reused=False",
     ),
     Mutant(
         "the hash in the metadata is that of the inputs",
-        _ARTIFACTS,
-        '"sha256": sha256(artifact.content),',
-        '"sha256": inputs_sha256(step),',
+        _RESULTS,
+        "digest = sha256(content)",
+        "digest = ownership(run_id, step)['inputs-sha256']",
     ),
     Mutant(
         "evidence of a failed attempt is called the manifest",

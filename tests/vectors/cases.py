@@ -118,9 +118,9 @@ def _by_hand(vector: Vector) -> Patch | Refusal:
 class _Written(MemoryRuns):
     """Remembers patches as they were written, not only what became of the document."""
 
-    def update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
+    def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = 0.0) -> datetime:
         self.patches.append(patch)
-        return MemoryRuns.update(self, run_id, patch, update_time)
+        return MemoryRuns.update(self, run_id, patch, update_time, timeout)
 
     def __init__(self) -> None:
         super().__init__()

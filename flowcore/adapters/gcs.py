@@ -1,0 +1,160 @@
+"""Cloud Storage behind `Artifacts`. Nothing is overwritten, and nothing repeated: trying again is the engine's."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import google.cloud.storage as gcs  # type: ignore[import-untyped]
+import requests
+from google.api_core import exceptions as api
+from google.auth import exceptions as auth
+from google.cloud.storage.exceptions import DataCorruption  # type: ignore[import-untyped]
+from google.cloud.storage.retry import DEFAULT_RETRY  # type: ignore[import-untyped]
+
+from flowcore.domain.errors import AuthenticationError, Code, ConfigurationError, DataNotFoundError, NetworkError
+from flowcore.ports import OBJECT_CALL, ObjectExists, StoredObject
+
+PIECE = 4 * 2**20
+_URI = re.compile(r"gs://(?P<bucket>[^/]+)/(?P<name>.+)", re.DOTALL)
+_SILENCE = (
+    api.ServerError,
+    api.TooManyRequests,
+    api.RetryError,
+    requests.ConnectionError,
+    requests.Timeout,
+    requests.exceptions.ChunkedEncodingError,
+    auth.TransportError,
+    DataCorruption,
+    ConnectionError,
+    TimeoutError,
+)
+
+
+class GcsArtifacts:
+    def __init__(self, client: gcs.Client, bucket: str) -> None:
+        self._client = client
+        self._bucket = client.bucket(bucket)
+
+    def uri(self, name: str) -> str:
+        return f"gs://{self._bucket.name}/{name}"
+
+    def find(self, name: str, timeout: float = OBJECT_CALL) -> StoredObject | None:
+        with _translated(Code.GCS_READ_FAILED, self.uri(name)):
+            blob = self._bucket.get_blob(name, retry=None, timeout=_capped(timeout))
+        return self._stored(blob) if blob else None
+
+    def create(
+        self,
+        name: str,
+        content: bytes | Iterable[bytes],
+        content_type: str,
+        metadata: Mapping[str, str],
+        timeout: float = OBJECT_CALL,
+    ) -> StoredObject:
+        blob = self._bucket.blob(name, chunk_size=None if isinstance(content, bytes) else PIECE)
+        blob.metadata = dict(metadata)
+        with _translated(Code.GCS_WRITE_FAILED, self.uri(name)):
+            try:
+                blob.upload_from_file(
+                    io.BytesIO(content) if isinstance(content, bytes) else _Pieces(content),
+                    size=len(content) if isinstance(content, bytes) else None,
+                    content_type=content_type,
+                    if_generation_match=0,
+                    checksum="crc32c",
+                    timeout=_capped(timeout),
+                    # Pieces are gone once they are read; only the upload itself can send one of them again.
+                    retry=None if isinstance(content, bytes) else _within(timeout),
+                )
+            except api.PreconditionFailed as exists:
+                raise ObjectExists(name) from exists
+        return self._stored(blob)
+
+    def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = OBJECT_CALL) -> StoredObject:
+        blob = self._bucket.blob(name)
+        blob.metadata = dict(metadata)
+        with _translated(Code.GCS_WRITE_FAILED, self.uri(name)):
+            blob.patch(retry=None, timeout=_capped(timeout))
+        return self._stored(blob)
+
+    def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes:
+        parts = _URI.fullmatch(uri)
+        if parts is None:
+            raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri!r} is not gs://bucket/object")
+        blob = self._client.bucket(parts["bucket"]).blob(parts["name"])
+        with _translated(Code.GCS_READ_FAILED, uri):
+            content: bytes = blob.download_as_bytes(retry=None, timeout=_capped(timeout))
+        return content
+
+    def _stored(self, blob: gcs.Blob) -> StoredObject:
+        return StoredObject(str(blob.name), self.uri(str(blob.name)), dict(blob.metadata or {}))
+
+
+class _Pieces(io.RawIOBase):
+    """An iterator in the shape of a file that is read forward, once."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._left = b""
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._given
+
+    def read(self, size: int = -1) -> bytes:
+        taken = [self._left]
+        have = len(self._left)
+        while size < 0 or have < size:
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            taken.append(piece)
+            have += len(piece)
+        whole = b"".join(taken)
+        end = len(whole) if size < 0 else size
+        given, self._left = whole[:end], whole[end:]
+        self._given += len(given)
+        return given
+
+
+@contextmanager
+def _translated(code: Code, what: str) -> Iterator[None]:
+    try:
+        yield
+    except api.NotFound as missing:
+        raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{what} does not exist") from missing
+    except _SILENCE as silence:
+        raise NetworkError(
+            code, f"{what}: Cloud Storage did not answer ({_status(silence)})", details=_wish(silence)
+        ) from silence
+    except (api.Forbidden, api.Unauthorized, auth.GoogleAuthError) as refused:
+        raise AuthenticationError(
+            code,
+            f"{what}: Cloud Storage refused ({_status(refused)}); may the function's account read and create objects?",
+        ) from refused
+    except api.GoogleAPICallError as refused:
+        raise ConfigurationError(code, f"{what}: Cloud Storage refused ({_status(refused)})") from refused
+
+
+def _status(error: Exception) -> str:
+    code = getattr(error, "code", None)
+    return str(int(code)) if isinstance(code, int) else type(error).__name__
+
+
+def _wish(error: Exception) -> Mapping[str, object] | None:
+    response = getattr(error, "response", None)
+    asked = response.headers.get("Retry-After", "") if isinstance(response, requests.Response) else ""
+    return {"retryAfterSeconds": int(asked)} if asked.isdigit() else None
+
+
+def _within(timeout: float) -> object:
+    return DEFAULT_RETRY.with_timeout(max(1.0, timeout)).with_delay(initial=0.5, maximum=8.0)
+
+
+def _capped(timeout: float) -> float:
+    return min(timeout, OBJECT_CALL)

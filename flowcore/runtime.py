@@ -1,0 +1,142 @@
+"""The composition root: which adapter serves which port, once a process.
+
+Everything is made when it is first asked for, and imported then: a function that draws no charts never loads a library
+that does. A cold start is latency, and somebody waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from flowcore.adapters.clock import SystemChance, SystemClock
+from flowcore.adapters.cloud_log import standard_output
+from flowcore.config import CandlesConfig, ChartsConfig, Config, ModelConfig
+from flowcore.engine.event import FlowEvent, parse_event, received
+from flowcore.ports import Artifacts, Chance, Clock, Documents, Log, Runs
+
+if TYPE_CHECKING:  # arrows that exist for the reader, and cost the process nothing
+    from google.cloud import firestore
+
+    from flowcore.engine.sweep import SweepReport
+    from flowcore.engine.worker import StepType
+
+Inputs = TypeVar("Inputs")
+
+
+class CloudEvent(Protocol):
+    """What we look at in an event; functions-framework brings the class."""
+
+    data: Any
+
+    def get_attributes(self) -> Mapping[str, Any]: ...
+
+
+# --- what a function does ---------------------------------------------------------------------------------
+
+
+def run_step(event: CloudEvent, step_type: StepType[Inputs]) -> None:
+    """A worker's whole job: serve one delivery."""
+    from flowcore.engine.worker import Worker
+
+    if mine := _for_us(event):
+        Worker(step_type, runs(), artifacts(), clock(), chance(), log(), config().budget).handle(mine)
+
+
+def advance_run(event: CloudEvent) -> None:
+    """The orchestrator's whole job: plan the run of one delivery."""
+    from flowcore.engine.advance import Advance
+
+    if mine := _for_us(event):
+        Advance(runs(), clock(), chance(), log(), _working_seconds()).handle(mine)
+
+
+def sweep_runs(*, every_run: bool) -> SweepReport:
+    """What no event will do: for the runs that are due or, the net under the net, for every unfinished one."""
+    from flowcore.engine.sweep import Sweep
+
+    sweep = Sweep(runs(), clock(), chance(), log(), _working_seconds())
+    return sweep.hourly() if every_run else sweep.minutely()
+
+
+def _for_us(event: CloudEvent) -> FlowEvent | None:
+    from flowcore.adapters.firestore_events import decode
+
+    parsed = parse_event(event.get_attributes(), event.data, config().flow_runs_collection, decode)
+    return received(parsed, log())
+
+
+def _working_seconds() -> float:
+    """The orchestrator has no long work and no reserve of its own: it stops a little before the platform stops it."""
+    return config().budget.invocation * 0.9
+
+
+# --- what it is made of -----------------------------------------------------------------------------------
+
+
+@cache
+def config() -> Config:
+    return Config.from_env(os.environ)
+
+
+@cache
+def candles_config() -> CandlesConfig:
+    return CandlesConfig.from_env(os.environ)
+
+
+@cache
+def charts_config() -> ChartsConfig:
+    return ChartsConfig.from_env(os.environ)
+
+
+@cache
+def model_config() -> ModelConfig:
+    return ModelConfig.from_env(os.environ)
+
+
+@cache
+def clock() -> Clock:
+    return SystemClock()
+
+
+@cache
+def chance() -> Chance:
+    return SystemChance()
+
+
+@cache
+def log() -> Log:
+    return standard_output(config().log_level, config().service)
+
+
+@cache
+def runs() -> Runs:
+    from flowcore.adapters.firestore import FirestoreRuns
+
+    return FirestoreRuns(_firestore(), config().flow_runs_collection)
+
+
+@cache
+def documents() -> Documents:
+    from flowcore.adapters.firestore import FirestoreDocuments
+
+    return FirestoreDocuments(_firestore())
+
+
+@cache
+def artifacts() -> Artifacts:
+    from google.cloud.storage import Client  # type: ignore[import-untyped]
+
+    from flowcore.adapters.gcs import GcsArtifacts
+
+    return GcsArtifacts(Client(), config().artifacts_bucket)
+
+
+@cache
+def _firestore() -> firestore.Client:
+    """One client a process: it holds the connection."""
+    from google.cloud import firestore
+
+    return firestore.Client(database=config().firestore_database)
