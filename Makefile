@@ -11,10 +11,10 @@ UV     := $(shell command -v uv 2>/dev/null)
 STAMP  := $(VENV)/.installed-$(firstword $(shell { echo "$(PYTHON) $(CURDIR)"; $(PYTHON) -V 2>&1; cat pyproject.toml $(LOCK) 2>/dev/null; } | cksum))
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint explore mutants lock clean
+.PHONY: help test lint explore mutants bench-coldstart lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: lint ## everything a push has to pass: style, types, import contracts, docs, behaviour
 	@echo "tests"
@@ -32,6 +32,9 @@ explore: $(STAMP) ## walk every reachable state of small flows
 
 mutants: $(STAMP) ## break the kernel on purpose; each break must fail a test
 	@$(PY) -m tests.mutants
+
+bench-coldstart: $(STAMP) ## from the start of a process to its first answer, beside the bare floor
+	@$(PY) -m tests.bench.coldstart
 
 # The venv is made anew and stamped last: an install that broke half-way is never taken for a good one.
 $(STAMP):

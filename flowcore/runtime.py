@@ -20,6 +20,7 @@ from flowcore.ports import Artifacts, Chance, Clock, Documents, Log, Runs
 if TYPE_CHECKING:  # arrows that exist for the reader, and cost the process nothing
     from google.cloud import firestore
 
+    from flowcore.engine.start import Started, StartRequest
     from flowcore.engine.sweep import SweepReport
     from flowcore.engine.worker import StepType
 
@@ -59,6 +60,14 @@ def sweep_runs(*, every_run: bool) -> SweepReport:
 
     sweep = Sweep(runs(), clock(), chance(), log(), _working_seconds())
     return sweep.hourly() if every_run else sweep.minutely()
+
+
+def start_run(request: StartRequest) -> Started:
+    """A run for a caller."""
+    from flowcore.engine.start import Start
+
+    start = Start(documents(), config().flow_runs_collection, clock(), chance(), log(), _working_seconds())
+    return start.handle(request)
 
 
 def _for_us(event: CloudEvent) -> FlowEvent | None:

@@ -11,6 +11,7 @@ import pytest
 from flowcore.config import VARIABLES
 from flowcore.domain.errors import REGISTRY
 from tests.reading.claims import (
+    acceptance_complaints,
     documents,
     error_complaints,
     event_complaints,
@@ -28,6 +29,17 @@ CASES = [
     *(f"A{number}" for number in range(1, 23)),
     *(f"B{number}" for number in range(1, 25)),
     *(f"F{number}" for number in (*range(1, 7), 16)),
+]
+
+
+# What the functions must do, seen from outside, by section: orchestrator, claims, candles, charts, reports, recovery.
+ROWS = [
+    *(f"A{number}" for number in range(1, 23)),
+    *(f"B{number}" for number in range(1, 25)),
+    *(f"C{number}" for number in range(1, 16)),
+    *(f"D{number}" for number in range(1, 32)),
+    *(f"E{number}" for number in range(1, 41)),
+    *(f"F{number}" for number in (*range(1, 7), 15, 16, 17)),
 ]
 
 
@@ -50,7 +62,7 @@ def test_error_codes_are_those_of_the_registry() -> None:
 
 
 def test_log_events_are_those_that_the_code_writes() -> None:
-    expect_none(event_complaints(read("spec/logging.md"), ROOT / "flowcore"))
+    expect_none(event_complaints(read("spec/logging.md"), ROOT / "flowcore", ROOT / "functions"))
 
 
 def test_variables_are_those_that_config_reads() -> None:
@@ -72,6 +84,11 @@ def test_changelog_tells_what_is_new() -> None:
 def test_every_case_has_a_vector() -> None:
     folders = [path.name for path in (ROOT / "spec/vectors").glob("*") if path.is_dir()]
     expect_none(vector_complaints(folders, CASES))
+
+
+def test_every_acceptance_row_is_shown_by_a_test() -> None:
+    texts = [path.read_text() for path in (ROOT / "tests/functions").rglob("test_*.py")]
+    expect_none(acceptance_complaints(texts, ROWS))
 
 
 # --- sabotage: each check complains when it should -------------------------------------------------------
@@ -214,3 +231,15 @@ def test_case_without_a_vector_is_noticed() -> None:
     assert not list(vector_complaints(folders, ["A1", "B2", "A10"]))
     (found,) = vector_complaints(folders, ["A1", "B1"])
     assert "B1" in found
+
+
+MARKED = """
+@pytest.mark.acceptance("A1", "B2")
+def test_it() -> None: ...
+"""
+
+
+@pytest.mark.parametrize(("rows", "said"), [(["A1", "B2"], None), (["A1", "A2"], 'A2: mark one with acceptance("A2")')])
+def test_row_without_a_test_is_noticed(rows: list[str], said: str | None) -> None:
+    found = list(acceptance_complaints([MARKED], rows))
+    assert (said is None and not found) or (said is not None and said in found[0])

@@ -40,6 +40,10 @@ class Code(StrEnum):
     RATE_LIMITED = "RATE_LIMITED"
     BQ_QUERY_FAILED = "BQ_QUERY_FAILED"
     CHART_API_FAILED = "CHART_API_FAILED"
+    FLOW_NOT_FOUND = "FLOW_NOT_FOUND"
+    FLOW_DEFINITION_INVALID = "FLOW_DEFINITION_INVALID"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    IDEMPOTENCY_PAYLOAD_MISMATCH = "IDEMPOTENCY_PAYLOAD_MISMATCH"
     STEP_CLAIM_CONFLICT = "STEP_CLAIM_CONFLICT"
     STEP_FINALIZE_CONFLICT = "STEP_FINALIZE_CONFLICT"
     NO_READY_STEP = "NO_READY_STEP"
@@ -85,6 +89,10 @@ REGISTRY: Mapping[Code, Entry] = MappingProxyType(
         Code.RATE_LIMITED: Entry(_RETRY, 429, "A quota is used up; it will be tried again later."),
         Code.BQ_QUERY_FAILED: Entry(_EITHER, 502, "The BigQuery query failed."),
         Code.CHART_API_FAILED: Entry(_EITHER, 502, "The chart service failed."),
+        Code.FLOW_NOT_FOUND: Entry(_FINAL, 404, "There is no flow of this name."),
+        Code.FLOW_DEFINITION_INVALID: Entry(_FINAL, 422, "The flow's definition cannot be made into a run."),
+        Code.INVALID_REQUEST: Entry(_FINAL, 400, "The request cannot be understood."),
+        Code.IDEMPOTENCY_PAYLOAD_MISMATCH: Entry(_FINAL, 409, "This key has started another run."),
         Code.STEP_CLAIM_CONFLICT: Entry(_BENIGN, 409, "Another worker took the step first."),
         Code.STEP_FINALIZE_CONFLICT: Entry(_BENIGN, 409, "Another worker has already recorded the step."),
         Code.NO_READY_STEP: Entry(_BENIGN, 409, "There is nothing to do for this worker now."),

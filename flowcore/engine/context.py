@@ -16,7 +16,7 @@ from flowcore.domain.model import Run, Step, StepStatus
 from flowcore.domain.retry import POLICIES
 from flowcore.engine.patience import Patience
 from flowcore.engine.results import Results
-from flowcore.ports import Chance, Clock, Log
+from flowcore.ports import Chance, Clock, Log, StoredObject
 
 T = TypeVar("T")
 
@@ -65,6 +65,10 @@ class StepContext:
         """Call the outside, with the seconds it may take, as often as the named policy says while there is room."""
         ends = self.deadline.ends - self.deadline.reserve
         return Patience(POLICIES[policy], self.clock, self.chance, ends).persist(call)
+
+    def kept(self, name: str) -> StoredObject | None:
+        """What an earlier attempt of this step kept under that name: it need not be made, or paid for, again."""
+        return self.results.existing(self.run.run_id, self.step, side_object(self.run.run_id, self.step, name))
 
     def keep(self, name: str, artifact: Artifact) -> str:
         """Store an object beside the step's result, once; returns its URI."""

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 from tests.reading.markdown import anchors, code, links, section, tables
 from tests.reading.sources import files_of, log_events_of
 
+_ACCEPTANCE = re.compile(r"@pytest\.mark\.acceptance\(([^)]*)\)")
+
 
 def compare(place: str, told: Iterable[str], true: Iterable[str]) -> Iterator[str]:
     told, true = set(told), set(true)
@@ -33,14 +35,15 @@ def error_complaints(text: str, truth: Mapping[str, tuple[str, str]]) -> Iterato
             yield f"spec/errors.md: `{name}` is {told[name][:2]}; the registry has {[*truth[name]]}"
 
 
-def event_complaints(text: str, package: Path) -> Iterator[str]:
+def event_complaints(text: str, *packages: Path) -> Iterator[str]:
     written: set[str] = set()
-    for path in files_of(package):
-        for line, event in log_events_of(path):
-            if event is None:
-                yield f"{path.relative_to(package.parent)}:{line}: write the event as a plain string"
-            else:
-                written.add(event)
+    for package in packages:
+        for path in files_of(package):
+            for line, event in log_events_of(path):
+                if event is None:
+                    yield f"{path.relative_to(package.parent)}:{line}: write the event as a plain string"
+                else:
+                    written.add(event)
     yield from compare("spec/logging.md", rows_headed("event", text), written)
 
 
@@ -96,6 +99,12 @@ def link_fault(tree: Path, name: str, link: str) -> str | None:
 
 def has_release(text: str) -> bool:
     return re.search(r"^## \[?(Unreleased|\d+\.\d+\.\d+)\b", text, re.MULTILINE) is not None
+
+
+def acceptance_complaints(texts: Iterable[str], rows: Iterable[str]) -> Iterator[str]:
+    shown = {row for text in texts for marker in _ACCEPTANCE.findall(text) for row in re.findall(r'"(\w+)"', marker)}
+    if unshown := [row for row in rows if row not in shown]:
+        yield f'tests/functions: no test shows {", ".join(unshown)}: mark one with acceptance("{unshown[0]}")'
 
 
 def vector_complaints(folders: Iterable[str], rows: Iterable[str]) -> Iterator[str]:
