@@ -20,6 +20,8 @@ from flowcore.ports import Artifacts, Chance, Clock, Documents, Log, Runs
 if TYPE_CHECKING:  # arrows that exist for the reader, and cost the process nothing
     from google.cloud import firestore
 
+    from flowcore.contracts.candles import CandleSource
+    from flowcore.contracts.model import Model
     from flowcore.engine.start import Started, StartRequest
     from flowcore.engine.sweep import SweepReport
     from flowcore.engine.worker import StepType
@@ -136,11 +138,32 @@ def documents() -> Documents:
 
 @cache
 def artifacts() -> Artifacts:
-    from google.cloud.storage import Client  # type: ignore[import-untyped]
-
     from flowcore.adapters.gcs import GcsArtifacts
 
-    return GcsArtifacts(Client(), config().artifacts_bucket)
+    return GcsArtifacts(_storage(), config().artifacts_bucket)
+
+
+@cache
+def candle_source() -> CandleSource:
+    from flowcore.adapters.bigquery import BigQueryCandles
+
+    settings = candles_config()
+    return BigQueryCandles.connected(settings.table, settings.maximum_bytes, emulated=settings.emulated)
+
+
+def candle_file(name: str) -> CandleSource:
+    """`gs://…`, or the name of a file that ships with flowcore."""
+    from flowcore.adapters.candle_files import FileCandles, packaged
+    from flowcore.adapters.gcs_files import GcsFiles
+
+    return FileCandles(name, GcsFiles(_storage()).opened if name.startswith("gs://") else packaged)
+
+
+@cache
+def model() -> Model:
+    from flowcore.adapters.gemini import Gemini
+
+    return Gemini(model_config().api_key)
 
 
 @cache
@@ -149,3 +172,10 @@ def _firestore() -> firestore.Client:
     from google.cloud import firestore
 
     return firestore.Client(database=config().firestore_database)
+
+
+@cache
+def _storage() -> Any:
+    from google.cloud.storage import Client  # type: ignore[import-untyped]
+
+    return Client()
