@@ -1,0 +1,1 @@
+"""The local BigQuery, seen through the client library that production uses, unmodified."""

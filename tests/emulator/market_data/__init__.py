@@ -1,0 +1,1 @@
+"""Candles, real and invented."""
