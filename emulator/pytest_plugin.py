@@ -1,4 +1,6 @@
-"""For any project's tests: `-p emulator.pytest_plugin` gives them the platform, clean for each test.
+"""For any project's tests: where the emulator is installed, pytest finds this, and each test may have a clean platform.
+
+It costs nothing to those who do not ask for it; `-p no:emulator.pytest_plugin` leaves it out altogether.
 
     def test_my_function(platform, faults, calls):
         firestore.Client().document("runs/r1").set({"v": 1})
@@ -6,7 +8,8 @@
 
 The platform starts with the first test that asks for it, and the variables of `platform.exports` are set from then on.
 Override the session fixture `platform_options` to give it functions, a time scale, a project: the arguments of
-`Platform`. A test that fails shows what the platform said meanwhile.
+`Platform`. An HTTP function is called at `platform.url_of(name)`. A test that fails shows what the platform said
+meanwhile.
 """
 
 from __future__ import annotations

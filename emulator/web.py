@@ -69,11 +69,21 @@ class Reply:
 Service = Callable[[Request], Reply]
 
 
+class PortTaken(OSError):
+    """A port that cannot be listened on, and why."""
+
+    def __init__(self, port: int, reason: str) -> None:
+        super().__init__(f"port {port} on the loopback: {reason}")
+
+
 class Server:
-    """A service on a port, in threads of its own."""
+    """A service on a port, in threads of its own. Port 0 takes any free one."""
 
     def __init__(self, service: Service, port: int = 0) -> None:
-        self._http = _Listener((LOOPBACK, port), service)
+        try:
+            self._http = _Listener((LOOPBACK, port), service)
+        except OSError as error:
+            raise PortTaken(port, error.strerror or str(error)) from error
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
     @property

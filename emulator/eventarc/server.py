@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 from emulator.eventarc.broker import Broker
 from emulator.eventarc.events import Event
@@ -19,17 +19,28 @@ from emulator.eventarc.ledger import Ledger, State
 from emulator.eventarc.triggers import Subscription
 from emulator.faults import Faults
 from emulator.faults.http import answer, mounted
-from emulator.firestore.changes import TooOld
-from emulator.firestore.server import FirestoreServer
-from emulator.web import Reply, Request, Server
+from emulator.firestore.changes import Commit, TooOld
+from emulator.service import HttpService
+from emulator.web import Reply, Request
 
 
-class EventarcServer:
+class Source(Protocol):
+    """A Firestore whose changes can be followed."""
+
+    @property
+    def sequence(self) -> int:
+        """The number of the newest change."""
+
+    def subscribe(self, callback: Callable[[Commit], None], after: int | None = None) -> Callable[[], None]:
+        """Call back for each commit, with `after` first for those that followed it. Returns how to stop."""
+
+
+class EventarcServer(HttpService):
     """Tells the subscribed functions of every change in a Firestore, from `start` on."""
 
     def __init__(
         self,
-        firestore: FirestoreServer,
+        firestore: Source,
         *,
         port: int = 0,
         data_dir: Path | None = None,
@@ -40,9 +51,8 @@ class EventarcServer:
         chance: random.Random | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.faults = faults if faults is not None else firestore.faults
+        super().__init__(self._http, port=port, faults=faults or Faults())
         self._firestore = firestore
-        self._server = Server(self._http, port)
         self._tell = tell
         self._ledger = Ledger(Journal(data_dir) if data_dir else None)
         self._broker = Broker(
@@ -57,14 +67,6 @@ class EventarcServer:
         self._unsubscribe: Callable[[], None] = lambda: None
 
     @property
-    def port(self) -> int:
-        return self._server.port
-
-    @property
-    def url(self) -> str:
-        return self._server.url
-
-    @property
     def state(self) -> State:
         return self._ledger.state
 
@@ -72,15 +74,14 @@ class EventarcServer:
         """Before `start`, so that a function hears of what was committed just before the platform ended."""
         self._broker.subscribe(subscription)
 
-    def start(self) -> "EventarcServer":
+    def start(self) -> Self:
         self._broker.start()
         self._unsubscribe = self._listening()
-        self._server.start()
-        return self
+        return super().start()
 
     def stop(self) -> None:
         self._unsubscribe()
-        self._server.stop()
+        super().stop()
         self._broker.stop()
         self._ledger.close()
 
@@ -106,8 +107,7 @@ class EventarcServer:
                 return self._firestore.subscribe(self._broker.publish, self._ledger.read_through)
         except TooOld as error:
             self._tell(f"events are lost: {error}")
-        with self._firestore.store.lock:
-            now = self._firestore.feed.sequence
+        now = self._firestore.sequence
         self._ledger.accept(now, [])
         return self._firestore.subscribe(self._broker.publish, now)
 

@@ -1,13 +1,13 @@
 """python -m emulator.firestore --port 8080 --data-dir .local/firestore"""
 
 import argparse
-import signal
 import sys
-import threading
 from pathlib import Path
 
 from emulator.firestore.journal import Damaged, InUse
-from emulator.firestore.server import FirestoreServer, PortTaken
+from emulator.firestore.server import FirestoreServer
+from emulator.service import asked_to_end
+from emulator.web import PortTaken
 
 
 def main() -> int:
@@ -21,9 +21,7 @@ def main() -> int:
     except (PortTaken, Damaged, InUse) as unable:
         sys.stderr.write(f"{unable}\n")
         return 1
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    ended = asked_to_end()
     sys.stdout.write(f"export FIRESTORE_EMULATOR_HOST={server.host}\n")
     sys.stdout.flush()
     ended.wait()

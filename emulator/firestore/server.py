@@ -15,8 +15,8 @@ import grpc
 
 from emulator import web
 from emulator.faults import Faults
-from emulator.firestore import paths, plain
-from emulator.firestore.changes import Commit, Feed
+from emulator.firestore import audit, paths
+from emulator.firestore.changes import Commit
 from emulator.firestore.errors import Refused
 from emulator.firestore.journal import Journal
 from emulator.firestore.service import SERVICE, FirestoreService
@@ -26,10 +26,6 @@ THREADS: Final = 1024  # a listener holds one for as long as it lives; they are 
 MOST_BYTES: Final = 11 * 1024 * 1024  # a request may have 10 MiB
 CLEAR: Final = "/emulator/v1/"
 PING_MS: Final = 5_000
-
-
-class PortTaken(OSError):
-    """Somebody else listens on the port."""
 
 
 class FirestoreServer:
@@ -52,8 +48,8 @@ class FirestoreServer:
             ],
         )
         self.port: Final = _bound(self._grpc, port)
-        self._web = _beside(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
-        self.store.feed.subscribe(self._record)
+        self._web = web.Server(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
+        self.store.feed.subscribe(lambda commit: audit.record(commit, self.faults.history))
 
     @property
     def host(self) -> str:
@@ -65,9 +61,10 @@ class FirestoreServer:
         return self._web.url
 
     @property
-    def feed(self) -> Feed:
-        """Every change of every document; `subscribe` under `store.lock`."""
-        return self.store.feed
+    def sequence(self) -> int:
+        """The number of the newest change."""
+        with self.store.lock:
+            return self.store.feed.sequence
 
     def subscribe(self, callback: Callable[[Commit], None], after: int | None = None) -> Callable[[], None]:
         """Hear of every commit, in order, before its writer does. Returns how to stop."""
@@ -89,6 +86,11 @@ class FirestoreServer:
     def clear(self, project: str, database: str = "(default)") -> None:
         self.store.clear(f"projects/{project}/databases/{database}")
 
+    def clear_all(self) -> None:
+        """Every database of every project, also those of an earlier life."""
+        for database in self.store.databases:
+            self.store.clear(database)
+
     def _http(self, request: web.Request) -> web.Reply:
         if request.method == "GET" and request.path == "/":
             return web.Reply(body=b"Ok\n")
@@ -105,32 +107,9 @@ class FirestoreServer:
             return web.Reply.json({"error": {"code": 400, "message": refused.message}}, 400)
         return web.Reply.json({})
 
-    def _record(self, commit: Commit) -> None:
-        """Every change, for auditors."""
-        for change in commit.changes:
-            kind = "create" if change.before is None else "delete" if change.after is None else "update"
-            self.faults.history.record(
-                "write",
-                SERVICE,
-                kind,
-                paths.relative(change.name),
-                database=commit.database,
-                sequence=change.sequence,
-                time=change.time,
-                before=plain.document(change.before),
-                after=plain.document(change.after),
-            )
-
 
 def _bound(server: grpc.Server, port: int) -> int:
     try:
         return int(server.add_insecure_port(f"{web.LOOPBACK}:{port}"))
     except RuntimeError as error:
-        raise PortTaken(f"port {port} is taken; name another one") from error
-
-
-def _beside(service: web.Service, port: int) -> web.Server:
-    try:
-        return web.Server(service, port)
-    except OSError as error:
-        raise PortTaken(f"port {port}, for HTTP, is taken; name another one") from error
+        raise web.PortTaken(port, "somebody else listens there") from error

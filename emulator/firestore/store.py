@@ -55,6 +55,12 @@ class Store:
             self._last_time = max(self._clock() // MICROSECOND, self._last_time + 1)
             return self._last_time
 
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """The names of those that were spoken of and not forgotten since."""
+        with self.lock:
+            return tuple(self._databases)
+
     def documents(self, database: str, at: int | None = None) -> Documents:
         """The documents now, or as they were; to be read under the lock."""
         current = self._databases.setdefault(database, Documents())

@@ -3,13 +3,15 @@
     with Platform(functions=[Function.parse("count=./toy:count@runs/{id}:written")]) as platform:
         os.environ.update(platform.exports)
 
-or, in a shell, `python -m emulator.platform`. `host` starts and stops the parts; `functions` says what a function is,
-`framework` and `together` how it is run, `process` keeps it alive, and `guardian` ends them all when the host cannot;
-`log` is the one stream that all speak in.
+or, in a shell, `python -m emulator.platform`. `host` starts and stops the parts: the `services`, a Firestore (ours, or
+the `official` one), the functions, the events. `functions` says what a function is, `framework` and `together` how it
+is run, `fleet` runs them all, `process` keeps one alive, `reloading` renews it, and `guardian` ends them when the host
+cannot. `log` is the one stream that all speak in, `transitions` what is told of a change, `foreground` the program.
 """
 
+from emulator.platform.errors import PlatformFailed
 from emulator.platform.functions import Function
-from emulator.platform.host import Platform, PlatformFailed
+from emulator.platform.host import Firestore, Platform
 from emulator.platform.log import Log
 
-__all__ = ["Function", "Log", "Platform", "PlatformFailed"]
+__all__ = ["Firestore", "Function", "Log", "Platform", "PlatformFailed"]

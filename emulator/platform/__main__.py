@@ -1,42 +1,25 @@
 """`python -m emulator.platform --function count=./toy:count@runs/{id}:written`: prints the exports; Ctrl-C ends it."""
 
 import argparse
-import signal
 import sys
-import threading
-import time
 from pathlib import Path
 
-from emulator.platform.functions import Function
-from emulator.platform.host import PROJECT, Platform, PlatformFailed
+from emulator.platform import foreground
+from emulator.platform.errors import PlatformFailed
+from emulator.platform.functions import SPELLING, Function
+from emulator.platform.host import PROJECT, Firestore, Platform
 from emulator.platform.log import Log
 
 
 def main() -> None:
-    options = _options()
-    log = Log(sys.stdout, options.log_dir)
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
-    began = time.monotonic()
-    platform = Platform(
-        project=options.project,
-        functions=options.function,
-        single_process=options.single_process,
-        port_base=options.port_base,
-        data_dir=options.data_dir,
-        time_scale=options.time_scale,
-        log=log,
-    )
+    options = vars(_options())
+    log = Log(sys.stdout, options.pop("log_dir"))
     try:
-        with platform:
-            for name, value in platform.exports.items():
-                sys.stdout.write(f"export {name}={value}\n")
-            log.tell("platform", f"ready in {time.monotonic() - began:.1f} s; Ctrl-C ends it")
-            ended.wait()
-            log.tell("platform", "ending")
+        foreground.run(Platform(**options, log=log), sys.stdout.write)
     except PlatformFailed as failure:
         sys.exit(str(failure))
+    except KeyboardInterrupt:  # before it was ready
+        sys.exit(130)
     finally:
         log.close()
 
@@ -49,14 +32,24 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--log-dir", type=Path, help="also write a file for each part there")
     parser.add_argument("--time-scale", type=float, default=1.0, help="how much faster retries come; 3600: hours as s")
     parser.add_argument(
+        "--firestore",
+        type=Firestore,
+        choices=list(Firestore),
+        default=Firestore.OURS,
+        help="official: the emulator of gcloud; without faults and counters of its calls, and without --data-dir",
+    )
+    parser.add_argument(
         "--function",
         type=_function,
         action="append",
         default=[],
-        metavar="NAME=SOURCE:TARGET@PATTERN:TYPE",
-        help="run this function, and tell it of these documents; TYPE: created, updated, deleted, written",
+        dest="functions",
+        metavar=SPELLING,
+        help="run this function; with a pattern it is told of these documents (TYPE: created, updated, deleted, "
+        "written), without one it is called by HTTP",
     )
     parser.add_argument("--single-process", action="store_true", help="all functions in one process, for speed")
+    parser.add_argument("--reload", action="store_true", help="start a function anew when its source changes")
     return parser.parse_args()
 
 

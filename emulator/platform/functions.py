@@ -9,17 +9,22 @@ from typing import Final
 from emulator.eventarc import Kind, Subscription
 from emulator.eventarc.triggers import LONGEST_RUN
 
-_SPELLED: Final = re.compile(r"(?P<name>[^=]+)=(?P<source>.+):(?P<target>\w+)@(?P<pattern>.+):(?P<kind>\w+)")
+SPELLING: Final = "NAME=SOURCE:TARGET[@PATTERN:TYPE]"
+_SPELLED: Final = re.compile(r"(?P<name>[^=]+)=(?P<source>[^@]+):(?P<target>\w+)(?:@(?P<pattern>.+):(?P<kind>\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`source` is the folder of its main.py, or the file itself."""
+    """Called with an event for each change of the documents that fit its pattern; without a pattern, by HTTP.
+
+    `source` is the folder of its main.py, or the file itself. `environment` is its own share of the environment; when
+    all functions share a process they share all of it.
+    """
 
     name: str
     source: Path
     target: str
-    pattern: str
+    pattern: str | None = None
     kind: Kind = Kind.WRITTEN
     retry: bool = True
     concurrency: int = 8
@@ -28,19 +33,27 @@ class Function:
 
     @classmethod
     def parse(cls, text: str) -> "Function":
-        """NAME=SOURCE:TARGET@PATTERN:TYPE, as on the command line."""
+        """NAME=SOURCE:TARGET@PATTERN:TYPE, or for an HTTP function NAME=SOURCE:TARGET, as on the command line."""
         found = _SPELLED.fullmatch(text)
-        if not found or found["kind"] not in set(Kind):
-            kinds = ", ".join(Kind)
-            raise ValueError(f"{text!r} is not NAME=SOURCE:TARGET@PATTERN:TYPE, with a type of {kinds}")
-        return cls(found["name"], Path(found["source"]), found["target"], found["pattern"], Kind(found["kind"]))
+        if not found or found["kind"] not in {None, *Kind}:
+            raise ValueError(f"{text!r} is not {SPELLING}, with a type of {', '.join(Kind)}")
+        kind = Kind(found["kind"] or Kind.WRITTEN)
+        return cls(found["name"], Path(found["source"]), found["target"], found["pattern"], kind)
 
     @property
     def main(self) -> Path:
         source = self.source.resolve()
         return source / "main.py" if source.is_dir() else source
 
-    def subscription(self, url: str, project: str) -> Subscription:
+    @property
+    def signature(self) -> str:
+        """What the functions-framework calls its kind."""
+        return "http" if self.pattern is None else "cloudevent"
+
+    def subscription(self, url: str, project: str) -> Subscription | None:
+        """Its trigger; none for a function that is called by HTTP."""
+        if self.pattern is None:
+            return None
         return Subscription(
             self.name,
             url,

@@ -1,41 +1,68 @@
 """Starts every part, in the order in which they need each other, and stops them in the other one."""
 
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.eventarc import EventarcServer
+from emulator.eventarc.server import Source
 from emulator.faults import Faults
-from emulator.firestore.changes import Commit
+from emulator.firestore.journal import Damaged, InUse
 from emulator.firestore.server import FirestoreServer
-from emulator.gemini import GeminiServer
-from emulator.platform import framework, ports
+from emulator.platform import ports
+from emulator.platform.errors import PlatformFailed
+from emulator.platform.fleet import Fleet
 from emulator.platform.functions import Function
 from emulator.platform.guardian import Guardian
 from emulator.platform.log import Log
-from emulator.platform.ports import PortBusy, Ports
-from emulator.platform.process import Process, Program
-from emulator.storage import StorageServer
+from emulator.platform.official import OfficialFirestore
+from emulator.platform.ports import Ports
+from emulator.platform.process import Process
+from emulator.platform.reloading import Reloading
+from emulator.platform.services import SERVICES
+from emulator.platform.transitions import Narrator
+from emulator.service import HttpService
 from emulator.storage.disk import FolderInUse
+
+if TYPE_CHECKING:  # `services` says why they are imported later
+    from emulator.bigquery import BigQueryServer
+    from emulator.chart_img import ChartImgServer
+    from emulator.gemini import GeminiServer
+    from emulator.storage import StorageServer
 
 PROJECT: Final = "demo-local"
 KEY: Final = "local-key"
-READY_WITHIN: Final = 30.0  # seconds that functions may take to answer
 
 
-class PlatformFailed(Exception):
-    """A part did not come up; the message says which, and what to do."""
+class Firestore(StrEnum):
+    """Which one is the store: `official.py` says what the other one cannot do."""
+
+    OURS = "ours"
+    OFFICIAL = "official"
+
+
+class FirestoreLike(Source, Protocol):
+    """What the host asks of either."""
+
+    @property
+    def host(self) -> str: ...
+    def clear_all(self) -> None: ...
 
 
 class Platform:
-    """Alive between `start` and `stop`, or inside `with`. One set of faults, counters and history for all parts."""
+    """Alive between `start` and `stop`, or inside `with`. One set of faults, counters and history for all parts.
 
-    firestore: FirestoreServer
-    storage: StorageServer
-    gemini: GeminiServer
+    `reload` starts a function anew when its source changes, and all of them when one of the `libraries` does.
+    """
+
+    firestore: FirestoreLike
+    storage: "StorageServer"
+    gemini: "GeminiServer"
+    bigquery: "BigQueryServer"
+    chart_img: "ChartImgServer"
     eventarc: EventarcServer
 
     def __init__(
@@ -44,9 +71,12 @@ class Platform:
         project: str = PROJECT,
         functions: Sequence[Function] = (),
         single_process: bool = False,
+        firestore: Firestore = Firestore.OURS,
         port_base: int | None = None,
         data_dir: Path | None = None,
         time_scale: float = 1.0,
+        reload: bool = False,
+        libraries: Sequence[Path] = (),
         log: Log | None = None,
         key: str = KEY,
         chance: random.Random | None = None,
@@ -54,15 +84,17 @@ class Platform:
         self.project: Final = project
         self.faults: Final = Faults()
         self.log: Final = log or Log()
-        self.functions: Final[dict[str, Process]] = {}
         self._wanted = functions
-        self._single_process = single_process
+        self._kind = firestore
         self._ports = Ports(port_base)
         self._data_dir = data_dir
         self._time_scale = time_scale
+        self._reload = reload
+        self._libraries = libraries
         self._key = key
         self._chance = chance
-        self._databases: set[str] = set()
+        self._services: dict[str, HttpService] = {}
+        self._fleet = Fleet(functions, self._ports, self.log, single_process=single_process)
         self._running = ExitStack()
 
     @property
@@ -70,10 +102,19 @@ class Platform:
         """What to put into the environment of whoever uses the platform."""
         return {**self._for_clients(), "EVENTARC_EMULATOR": self.eventarc.url}
 
+    @property
+    def functions(self) -> dict[str, Process]:
+        """The process of each function."""
+        return self._fleet.processes
+
+    def url_of(self, function: str) -> str:
+        """Where a function listens; an HTTP function is called there."""
+        return self._fleet.url_of(function)
+
     def start(self) -> "Platform":
         try:
             self._start()
-        except (PortBusy, FolderInUse) as error:
+        except (FolderInUse, InUse, Damaged) as error:
             self.stop()
             raise PlatformFailed(str(error)) from error
         except BaseException:
@@ -83,7 +124,6 @@ class Platform:
 
     def stop(self) -> None:
         self._running.close()
-        self.functions.clear()
 
     def __enter__(self) -> "Platform":
         return self.start()
@@ -99,63 +139,56 @@ class Platform:
         """As though it had just been started: nothing stored, planned, counted or under way."""
         self.faults.clear()
         self.eventarc.quiet()
-        for database in tuple(self._databases):
-            self.firestore.store.clear(database)
-        self.storage.store.clear()
-        self.gemini.script.clear()
+        self.firestore.clear_all()
+        for service in self._services.values():
+            service.reset()
         self.faults.calls.clear()
         self.faults.history.clear()
 
     # --- the parts -------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        # Storage comes first: it locks its folder, so that two platforms never share one.
-        with self._ports.taking(ports.STORAGE, "storage") as port:
-            self.storage = StorageServer(port=port, data_dir=self._folder("storage"), faults=self.faults)
-        self._begun(self.storage)
-        with self._ports.taking(ports.FIRESTORE, "firestore") as port:
-            self.firestore = FirestoreServer(
-                port,
-                http_port=self._ports[ports.FIRESTORE_HTTP],
-                data_dir=self._folder("firestore"),
-                faults=self.faults,
-            )
-        self._begun(self.firestore)
-        self.firestore.subscribe(self._note_database)
-        with self._ports.taking(ports.GEMINI, "gemini") as port:
-            self.gemini = GeminiServer(port=port, key=self._key, faults=self.faults)
-        self._begun(self.gemini)
-        self._start_functions()
+        self._start_services()
+        self._start_firestore()
+        if self._wanted:
+            guard = self._guardian()
+            self._running.callback(self._fleet.stop)
+            self._fleet.start(self._for_clients(), guard)
         self._start_events()
+        if self._reload and self._wanted:
+            self._start_reloading()
 
     def _begun(self, part: Any) -> None:
-        part.start()
         self._running.callback(part.stop)
+        part.start()
 
-    def _start_functions(self) -> None:
-        if not self._wanted:
-            return
-        for function in self._wanted:
-            if not function.main.is_file():
-                raise PlatformFailed(f"{function.name}: {function.main} is not there")
-        guard = Guardian()
-        self._running.callback(guard.dismiss)
-        if self._single_process:
-            port = self._ports.for_process(ports.FUNCTIONS, "functions")
-            process = self._kept_alive(framework.all_in_one(self._wanted, port, self._for_clients()), guard)
-            self.functions.update(dict.fromkeys((function.name for function in self._wanted), process))
-        else:
-            for place, function in enumerate(self._wanted, ports.FUNCTIONS):
-                port = self._ports.for_process(place, function.name)
-                program = framework.alone(function, port, self._for_clients())
-                self.functions[function.name] = self._kept_alive(program, guard)
-        for process in self.functions.values():
-            self._await(process)
+    def _start_services(self) -> None:
+        for service in SERVICES:
+            with self._ports.taking(service.place, service.name) as port:
+                made = service.make(port=port, faults=self.faults, key=self._key, folder=self._folder(service.name))
+            self._begun(made)
+            self._services[service.name] = made
+            setattr(self, service.name, made)
 
-    def _kept_alive(self, program: Program, guard: Guardian) -> Process:
-        process = Process(program, self.log, guard)
-        self._running.callback(process.stop)
-        return process
+    def _start_firestore(self) -> None:
+        store = self._official() if self._kind is Firestore.OFFICIAL else self._ours()
+        self._begun(store)
+        self.firestore = store
+        narrator = Narrator(lambda line: self.log.tell("firestore", line))
+        self._running.callback(narrator.stop)
+        self._running.callback(store.subscribe(narrator.hear))
+
+    def _ours(self) -> FirestoreServer:
+        folder = self._folder("firestore")
+        with self._ports.taking(ports.FIRESTORE, "firestore") as port:
+            http_port = self._ports[ports.FIRESTORE_HTTP]
+            return FirestoreServer(port, http_port=http_port, data_dir=folder, faults=self.faults)
+
+    def _official(self) -> OfficialFirestore:
+        if self._data_dir:
+            raise PlatformFailed("the official Firestore emulator keeps nothing: leave out --data-dir, or take ours")
+        port = self._ports.for_process(ports.FIRESTORE, "firestore")
+        return OfficialFirestore(self.project, port, self.faults.history, self.log, self._guardian())
 
     def _start_events(self) -> None:
         """Last, when every function answers: an event that nobody takes comes again only after a while."""
@@ -167,37 +200,32 @@ class Platform:
                 faults=self.faults,
                 time_scale=self._time_scale,
                 chance=self._chance,
-                tell=self._voice("eventarc"),
+                tell=lambda line: self.log.tell("eventarc", line),
             )
         for function in self._wanted:
-            url = self.functions[function.name].url + (f"/{function.name}/" if self._single_process else "")
-            self.eventarc.subscribe(function.subscription(url, self.project))
+            if subscription := function.subscription(self.url_of(function.name), self.project):
+                self.eventarc.subscribe(subscription)
         self._begun(self.eventarc)
 
-    def _await(self, process: Process) -> None:
-        deadline = time.monotonic() + READY_WITHIN
-        while not process.healthy():
-            if process.restarts or time.monotonic() > deadline:
-                said = "\n".join(self.log.lines(process.name)[-20:])
-                raise PlatformFailed(f"{process.name} does not come up; it said:\n{said}")
-            time.sleep(0.02)
+    def _start_reloading(self) -> None:
+        watched: dict[Path, Sequence[Process]] = {
+            **{path.resolve(): tuple(self.functions.values()) for path in self._libraries},
+            **{function.source.resolve(): (self.functions[function.name],) for function in self._wanted},
+        }
+        self._running.callback(Reloading(watched, self.log).stop)
+
+    def _guardian(self) -> Guardian:
+        """For processes that are started after it, and so end before it."""
+        guard = Guardian()
+        self._running.callback(guard.dismiss)
+        return guard
 
     def _for_clients(self) -> dict[str, str]:
         """The variables that the unmodified client libraries look for."""
-        return {
-            "FIRESTORE_EMULATOR_HOST": self.firestore.host,
-            "STORAGE_EMULATOR_HOST": self.storage.url,
-            "GOOGLE_GEMINI_BASE_URL": self.gemini.url,
-            "GEMINI_API_KEY": self._key,
-            "GCLOUD_PROJECT": self.project,
-            "GOOGLE_CLOUD_PROJECT": self.project,
-        }
-
-    def _note_database(self, commit: Commit) -> None:
-        self._databases.add(commit.database)
-
-    def _voice(self, part: str) -> Callable[[str], None]:
-        return lambda line: self.log.tell(part, line)
+        found = {"FIRESTORE_EMULATOR_HOST": self.firestore.host}
+        for service in SERVICES:
+            found |= service.exports(self._services[service.name].url, self._key)
+        return found | {"GCLOUD_PROJECT": self.project, "GOOGLE_CLOUD_PROJECT": self.project}
 
     def _folder(self, part: str) -> Path | None:
         return self._data_dir / part if self._data_dir else None

@@ -5,7 +5,7 @@ from collections import deque
 from pathlib import Path
 from typing import Final, TextIO
 
-WIDTH: Final = 12
+WIDTH: Final = 12  # of the column of names, until somebody with a longer one speaks
 REMEMBERED: Final = 5_000
 
 
@@ -18,13 +18,15 @@ class Log:
         self._lines: deque[tuple[int, str, str]] = deque(maxlen=REMEMBERED)
         self._files: dict[str, TextIO] = {}
         self._lock = threading.Lock()
+        self._width = WIDTH
         self.told = 0
 
     def tell(self, part: str, line: str) -> None:
         with self._lock:
             self.told += 1
             self._lines.append((self.told, part, line))
-            self._print(f"{part:>{WIDTH}} │ {line}\n")
+            self._width = max(self._width, len(part))
+            self._print(f"{part:>{self._width}} │ {line}\n")
             if self._directory:
                 self._file(part, self._directory).write(line + "\n")
 
@@ -32,7 +34,7 @@ class Log:
         """What was said, by all or by one, after so many lines."""
         with self._lock:
             return [
-                f"{who:>{WIDTH}} │ {line}" if part is None else line
+                f"{who:>{self._width}} │ {line}" if part is None else line
                 for number, who, line in self._lines
                 if number > after and part in (None, who)
             ]

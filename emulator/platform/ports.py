@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from emulator.web import LOOPBACK
+from emulator.platform.errors import PlatformFailed
+from emulator.web import LOOPBACK, PortTaken
 
 FIRESTORE: Final = 0
 FIRESTORE_HTTP: Final = 1
 STORAGE: Final = 2
 GEMINI: Final = 3
 EVENTARC: Final = 4
+BIGQUERY: Final = 5
+CHART_IMG: Final = 6
 FUNCTIONS: Final = 10  # the first of them
 
 
-class PortBusy(Exception):
+class PortBusy(PlatformFailed):
     """Somebody else listens where a part should."""
 
 
@@ -34,12 +37,15 @@ class Ports:
         port = self[place]
         try:
             yield port
-        except OSError as error:
-            raise PortBusy(f"{part}: port {port} is taken ({error}); choose another --port-base") from error
+        except PortTaken as taken:
+            raise PortBusy(f"{part}: {taken}; choose another --port-base") from taken
 
     def for_process(self, place: int, part: str) -> int:
         """A port for a process that will bind it later, free now."""
         with self.taking(place, part) as port, socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((LOOPBACK, port))
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError as error:
+                raise PortTaken(port, error.strerror or str(error)) from error
             return int(probe.getsockname()[1])

@@ -16,6 +16,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
+from emulator.platform.errors import PlatformFailed
 from emulator.platform.guardian import Guardian
 from emulator.platform.log import Log
 from emulator.web import LOOPBACK
@@ -28,13 +29,14 @@ LIVED: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run, where it listens, and under which name it speaks."""
+    """What to run, where it listens, and under which name it speaks; `kept_alive`: another one follows when it dies."""
 
     name: str
     port: int
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
+    kept_alive: bool = True
 
 
 class Process:
@@ -48,6 +50,7 @@ class Process:
         self._log = log
         self._guard = guard
         self._stopping = threading.Event()
+        self._renewing = threading.Event()
         self._process = self._spawned()
         self._supervisor = threading.Thread(target=self._supervise, name=f"host-{program.name}", daemon=True)
         self._supervisor.start()
@@ -60,11 +63,15 @@ class Process:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
     def healthy(self) -> bool:
-        """Whether it answers; what it answers to a question that is no event does not matter."""
+        """Whether it answers, and be it 404: to a question that no HTTP function gets to see."""
         connection = HTTPConnection(LOOPBACK, self.port, timeout=1)
         try:
-            connection.request("GET", "/")
+            connection.request("GET", "/robots.txt")
             connection.getresponse().read()
         except (OSError, HTTPException):
             return False
@@ -72,13 +79,35 @@ class Process:
             connection.close()
         return True
 
+    def await_health(self, within: float) -> None:
+        """Returns when it answers; fails with what it said when it dies instead, or takes longer than that."""
+        deadline = time.monotonic() + within
+        while not self.healthy():
+            if self.restarts or not self.alive or time.monotonic() > deadline:
+                said = "\n".join(self._log.lines(self.name)[-20:])
+                raise PlatformFailed(f"{self.name} does not come up; it said:\n{said}")
+            time.sleep(0.02)
+
+    def renew(self) -> None:
+        """End it; another one follows at once."""
+        self._renewing.set()
+        old = self._process
+        self._signal(signal.SIGTERM)
+        try:
+            old.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+
     def stop(self) -> None:
         """Ask it to end; insist when it does not."""
-        self._stopping.set()
-        self._signal(signal.SIGTERM)
+        self.begin_to_stop()
         self._supervisor.join(GRACE)
         self._signal(signal.SIGKILL)
         self._supervisor.join()
+
+    def begin_to_stop(self) -> None:
+        self._stopping.set()
+        self._signal(signal.SIGTERM)
 
     def _supervise(self) -> None:
         pause = FIRST_PAUSE
@@ -88,11 +117,17 @@ class Process:
             self._bury()
             if self._stopping.is_set():
                 return
-            pause = FIRST_PAUSE if time.monotonic() - born > LIVED else min(2 * pause, LONGEST_PAUSE)
-            self._log.tell(self.name, f"died ({_told(code)}); a new one starts in {pause:.1f} s")
-            if self._stopping.wait(pause):
+            if self._renewing.is_set():
+                self._renewing.clear()
+            elif not self._program.kept_alive:
+                self._log.tell(self.name, f"died ({_told(code)}), and what it knew with it; start the platform again")
                 return
-            self.restarts += 1
+            else:
+                pause = FIRST_PAUSE if time.monotonic() - born > LIVED else min(2 * pause, LONGEST_PAUSE)
+                self._log.tell(self.name, f"died ({_told(code)}); a new one starts in {pause:.1f} s")
+                if self._stopping.wait(pause):
+                    return
+                self.restarts += 1
             self._process = self._spawned()
             if self._stopping.is_set():  # asked to end between the two lines above: nobody else would tell the new one
                 self._signal(signal.SIGTERM)

@@ -1,6 +1,7 @@
 """Several functions in one process: the functions-framework makes each of them an app, and this gives each a path.
 
-Runs as a program of its own, without the rest of the emulator: `together.py HOST PORT {"name": ["target", "main.py"]}`.
+Runs as a program of its own, without the rest of the emulator:
+`together.py HOST PORT {"name": ["target", "main.py", "http or cloudevent"]}`.
 """
 
 import json
@@ -19,7 +20,7 @@ make: Any = create_app  # it carries no types
 def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # a line for each event is Eventarc's to write
     host, port, listed = sys.argv[1:]
-    apps = {f"/{name}": make(target, main, "cloudevent") for name, (target, main) in json.loads(listed).items()}
+    apps = {f"/{name}": make(*arguments) for name, arguments in json.loads(listed).items()}
     make_server(host, int(port), DispatcherMiddleware(NotFound(), apps), threaded=True).serve_forever()
 
 

@@ -1,11 +1,11 @@
 """`python -m emulator.storage --port 9199 --data-dir .data`: prints the export, and serves until it is stopped."""
 
 import argparse
-import signal
 import sys
-import threading
+from collections.abc import Iterable
 from pathlib import Path
 
+from emulator.service import serve
 from emulator.storage.disk import FolderInUse
 from emulator.storage.errors import StorageError
 from emulator.storage.server import StorageServer
@@ -18,25 +18,22 @@ def main() -> None:
     parser.add_argument("--bucket", action="append", default=[], help="create this bucket if it is missing")
     options = parser.parse_args()
     try:
-        server = StorageServer(port=options.port, data_dir=options.data_dir)
-    except OSError as error:
-        sys.exit(f"port {options.port} on the loopback: {error.strerror}; choose another with --port")
+        serve(
+            lambda: _with_buckets(StorageServer(port=options.port, data_dir=options.data_dir), options.bucket),
+            "STORAGE_EMULATOR_HOST",
+        )
     except FolderInUse as error:
         sys.exit(f"--data-dir: {error}")
-    for bucket in options.bucket:
+
+
+def _with_buckets(server: StorageServer, names: Iterable[str]) -> StorageServer:
+    for name in names:
         try:
-            server.store.create_bucket(bucket, {})
+            server.store.create_bucket(name, {})
         except StorageError as error:
             if error.code != 409:  # it was there already
-                sys.exit(f"--bucket {bucket}: {error.message}")
-    stopped = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopped.set())
-    server.start()
-    sys.stdout.write(f"export STORAGE_EMULATOR_HOST={server.url}\n")
-    sys.stdout.flush()
-    stopped.wait()
-    server.stop()
+                sys.exit(f"--bucket {name}: {error.message}")
+    return server
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ def a_life(folder: Path, receiver: Receiver, *, scale: float = 1000.0) -> Iterat
 
 
 def write(eventarc: EventarcServer, value: int) -> None:
+    assert isinstance(eventarc._firestore, FirestoreServer)
     with connected(eventarc._firestore.host, "p") as db:
         db.document(f"runs/r{value}").set({"v": value})
 

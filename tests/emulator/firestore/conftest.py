@@ -49,16 +49,22 @@ def server() -> Iterator[FirestoreServer]:
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def oracle_host() -> Iterator[str]:
+    """One for all: it takes seconds to start, and every test has a project of its own."""
+    if reason := why_absent():
+        pytest.skip(reason)
+    with official() as host:
+        yield host
+
+
 @pytest.fixture(scope="session", params=["ours", "official"])
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest) -> Place:
     if request.param == "ours":
         server: FirestoreServer = request.getfixturevalue("server")
-        yield Place("ours", server.host, server.http_url)
-    elif reason := why_absent():
-        pytest.skip(reason)
-    else:
-        with official() as host:
-            yield Place("official", host, f"http://{host}")
+        return Place("ours", server.host, server.http_url)
+    host: str = request.getfixturevalue("oracle_host")
+    return Place("official", host, f"http://{host}")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import datetime as dt
 import math
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from google.cloud.firestore_v1.base_query import And, BaseFilter, Or
 
 from emulator.firestore.server import FirestoreServer
 from tests.emulator.firestore.client import connected, ids, where
-from tests.emulator.firestore.oracle import official, why_absent
 
 NOON = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 LEAVES = (
@@ -132,14 +130,6 @@ def _spelled(value: Any) -> str:
     if isinstance(value, dict):
         return str({name: _spelled(value[name]) for name in sorted(value)})
     return str([_spelled(element) for element in value]) if isinstance(value, list) else repr(value)
-
-
-@pytest.fixture(scope="module")
-def oracle_host() -> Iterator[str]:
-    if reason := why_absent():
-        pytest.skip(reason)
-    with official() as host:
-        yield host
 
 
 @pytest.mark.parametrize("seed", range(4))

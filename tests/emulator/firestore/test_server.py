@@ -11,7 +11,8 @@ import pytest
 import requests
 
 from emulator.firestore import server as module
-from emulator.firestore.server import FirestoreServer, PortTaken
+from emulator.firestore.server import FirestoreServer
+from emulator.web import PortTaken
 from tests.emulator.firestore.client import connected, fields_of
 from tests.emulator.firestore.stub import stub
 

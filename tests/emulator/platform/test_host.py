@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 import requests
 
-from emulator.eventarc import Kind
 from emulator.eventarc.ledger import State
 from emulator.faults import drop
-from emulator.platform import Function, Log, Platform, PlatformFailed
+from emulator.platform import Log, Platform, PlatformFailed
 from tests.emulator.eventarc.receiver import eventually
 from tests.emulator.firestore.client import connected
 from tests.emulator.platform.sockets import a_free_base, bound, listening
-from tests.emulator.platform.toy_function import BROKEN, toy
+from tests.emulator.platform.toy_function import toy
 
 
 def test_it_is_ready_at_once_and_leaves_nothing_behind() -> None:
@@ -30,22 +29,35 @@ def test_it_is_ready_at_once_and_leaves_nothing_behind() -> None:
             "STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{base + 2}",
             "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{base + 3}",
             "GEMINI_API_KEY": "local-key",
+            "BIGQUERY_EMULATOR_HOST": f"http://127.0.0.1:{base + 5}",
+            "CHART_IMG_BASE_URL": f"http://127.0.0.1:{base + 6}",
             "GCLOUD_PROJECT": "demo-local",
             "GOOGLE_CLOUD_PROJECT": "demo-local",
             "EVENTARC_EMULATOR": f"http://127.0.0.1:{base + 4}",
         }
-        assert all(listening(base + offset) for offset in range(5))
-    assert not any(listening(base + offset) for offset in range(5))
+        assert all(listening(base + offset) for offset in range(7))
+    assert not any(listening(base + offset) for offset in range(7))
 
 
-@pytest.mark.parametrize(("offset", "part"), [(0, "firestore"), (2, "storage"), (3, "gemini"), (4, "eventarc")])
+def test_a_service_is_imported_when_it_starts() -> None:
+    script = (
+        "import sys, emulator.platform; print({'emulator.bigquery', 'emulator.chart_img', 'duckdb'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("offset", "part"),
+    [(0, "firestore"), (2, "storage"), (3, "gemini"), (4, "eventarc"), (5, "bigquery"), (6, "chart_img")],
+)
 def test_a_busy_port_is_a_clear_error(offset: int, part: str) -> None:
     base = a_free_base()
     with bound(base + offset) as other:
         other.listen()
         with pytest.raises(PlatformFailed, match=f"{part}.*{base + offset}"):
             Platform(port_base=base).start()
-    assert not any(listening(base + place) for place in range(5))
+    assert not any(listening(base + place) for place in range(7))
 
 
 def test_two_platforms_do_not_share_a_folder(tmp_path: Path) -> None:
@@ -61,17 +73,6 @@ def test_a_function_that_dies_is_restarted_and_said_so(tmp_path: Path) -> None:
         assert any("died (SIGKILL)" in line for line in platform.log.lines("toy"))
         port = process.port
     assert not listening(port)
-
-
-def test_several_functions_share_a_process_for_speed(tmp_path: Path) -> None:
-    functions = [toy(tmp_path / "seen", name=name) for name in ("one", "two")]
-    with Platform(functions=functions, single_process=True) as platform:
-        assert platform.functions["one"] is platform.functions["two"]
-        with connected(platform.firestore.host, platform.project) as db:
-            db.document("runs/r1").set({"v": 1})
-        assert platform.settled()
-        assert platform.faults.calls.count("eventarc", "one") == platform.faults.calls.count("eventarc", "two") == 1
-    assert (tmp_path / "seen").read_text().count("runs/r1") == 2
 
 
 def test_after_a_reset_nothing_is_left_and_nothing_comes(tmp_path: Path) -> None:
@@ -92,29 +93,20 @@ def test_after_a_reset_nothing_is_left_and_nothing_comes(tmp_path: Path) -> None
     assert not seen.exists()
 
 
+def test_a_reset_also_forgets_what_an_earlier_life_has_kept(tmp_path: Path) -> None:
+    with Platform(data_dir=tmp_path) as platform, connected(platform.firestore.host, "elsewhere", "second") as db:
+        db.document("runs/r1").set({"v": 1})
+    with Platform(data_dir=tmp_path) as platform, connected(platform.firestore.host, "elsewhere", "second") as db:
+        platform.reset()
+        assert not db.document("runs/r1").get().exists
+
+
 def test_one_plan_of_faults_serves_all_parts() -> None:
     with Platform() as platform:
         wish = {"service": "gemini", "action": {"status": 503}}
         for url in (platform.eventarc.url, platform.storage.url, platform.gemini.url):
             requests.post(f"{url}/__faults", json=wish, timeout=5).raise_for_status()
         assert len(platform.faults.planned) == 3
-
-
-def test_a_function_that_cannot_be_loaded_says_why() -> None:
-    with pytest.raises(PlatformFailed, match="nobody deployed my dependency"):
-        Platform(functions=[Function("broken", BROKEN, "run", "runs/{id}")]).start()
-
-
-def test_a_function_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PlatformFailed, match="absent"):
-        Platform(functions=[Function("absent", tmp_path, "run", "runs/{id}")]).start()
-
-
-def test_a_function_is_spelled_on_one_line() -> None:
-    found = Function.parse("advance=./functions/advance_flow:advance@flow_runs/{runId}:updated")
-    assert found == Function("advance", Path("functions/advance_flow"), "advance", "flow_runs/{runId}", Kind.UPDATED)
-    with pytest.raises(ValueError, match="NAME=SOURCE:TARGET@PATTERN:TYPE"):
-        Function.parse("advance=./functions/advance_flow:advance@flow_runs/{runId}:changed")
 
 
 def test_the_program_ends_cleanly_on_ctrl_c() -> None:

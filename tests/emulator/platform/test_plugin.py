@@ -1,6 +1,5 @@
 """The pytest plugin, in a project that has nothing but tests."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,20 +43,26 @@ def test_a_failure_shows_what_was_said(platform):
 """
 
 
-def run(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
+def run(folder: Path, text: str, *options: str) -> str:
+    """What pytest says, in a folder without settings, with all plugins that are installed."""
     (folder / "test_project.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-p", "emulator.pytest_plugin", "-p", "no:cacheprovider", str(folder)]
-    options = ["--rootdir", str(folder), "-c", "/dev/null", "-W", "error"]
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # or it might be there twice, by its entry point
-    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=60, check=False, env=alone)
+    command = [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", str(folder)]
+    command += ["--rootdir", str(folder), "-c", "/dev/null", "-W", "error"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
 
 
-def test_every_test_has_a_clean_platform(tmp_path: Path) -> None:
-    done = run(tmp_path, PROJECT)
-    assert "3 passed" in done.stdout, done.stdout
+def test_every_test_has_a_clean_platform_and_a_failing_one_shows_what_it_said(tmp_path: Path) -> None:
+    said = run(tmp_path, PROJECT + FAILING)
+    assert "1 failed, 3 passed" in said, said
+    assert "toy │ I saw it coming" in said
 
 
-def test_a_failing_test_shows_what_the_platform_said(tmp_path: Path) -> None:
-    done = run(tmp_path, FAILING)
-    assert "1 failed" in done.stdout
-    assert "toy │ I saw it coming" in done.stdout
+def test_whoever_names_it_gets_it_once(tmp_path: Path) -> None:
+    said = run(tmp_path, "def test_nothing(): pass", "-p", "emulator.pytest_plugin", "--fixtures")
+    assert said.count("platform_options [session scope]") == 1, said
+
+
+def test_it_costs_nothing_to_those_who_do_not_ask(tmp_path: Path) -> None:
+    script = "import pytest, sys; had = set(sys.modules); import emulator.pytest_plugin; print(*set(sys.modules) - had)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert sorted(found.stdout.split()) == ["emulator", "emulator.pytest_plugin"]

@@ -9,6 +9,7 @@ from google.cloud import firestore
 from emulator.platform import Function
 
 TOY = Path(__file__).parent / "toy"
+ASKED = Path(__file__).parent / "asked"
 BROKEN = Path(__file__).parent / "broken"
 
 
@@ -36,4 +37,4 @@ class Writer:
         return set(self.acknowledged) - {(line["document"], line["old"], line["new"]) for line in lines}
 
 
-__all__ = ["BROKEN", "TOY", "Writer", "toy"]
+__all__ = ["ASKED", "BROKEN", "TOY", "Writer", "toy"]

@@ -1,0 +1,5 @@
+"""`python -m flowcore.cli` is `flow`."""
+
+from flowcore.cli import main
+
+main()

@@ -1,0 +1,56 @@
+"""`flow up`: the whole platform on this machine, until Ctrl-C."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def up(
+    *,
+    data_dir: Annotated[Path | None, typer.Option(help="Keep everything in this folder (else: in memory).")] = None,
+    port_base: Annotated[int | None, typer.Option(help="The first of the ports (else: any free ones).")] = None,
+    time_scale: Annotated[float, typer.Option(help="How much faster retries come; 3600: hours as seconds.")] = 1.0,
+    reload: Annotated[bool, typer.Option("--reload", help="Start a function anew when its source changes.")] = False,
+    single_process: Annotated[
+        bool,
+        typer.Option("--single-process", help="All functions in one process and one environment, for speed."),
+    ] = False,
+    firestore: Annotated[
+        Literal["ours", "official"],
+        typer.Option(help="official: gcloud's emulator; no faults or counters of its calls, no --data-dir."),
+    ] = "ours",
+    log_dir: Annotated[Path | None, typer.Option(help="Also write a file for each part there.")] = None,
+    project: Annotated[str, typer.Option(help="The name of the Google Cloud project.")] = "demo-local",
+    function: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SOURCE:TARGET[@PATTERN:TYPE]",
+            help="Run this function instead of the project's own: told of the documents that fit, or called by HTTP.",
+        ),
+    ] = None,
+) -> None:
+    """Run the platform on this machine: stores, events, models and the functions, until Ctrl-C.
+
+    It prints what to export, then a line for each event that is delivered and for each status that changes. In another
+    shell, here or in a folder below, eval "$(flow env)" does the exports: they are kept in .flow/platform.json.
+    """
+    from flowcore.cli.running import Failed, run  # here, because the emulator takes a second to import
+
+    try:
+        run(
+            functions=function or (),
+            log_dir=log_dir,
+            project=project,
+            single_process=single_process,
+            firestore=firestore,
+            port_base=port_base,
+            data_dir=data_dir,
+            time_scale=time_scale,
+            reload=reload,
+        )
+    except Failed as failure:
+        typer.echo(failure, err=True)
+        raise typer.Exit(1) from failure
+    except KeyboardInterrupt as early:  # before it was ready
+        raise typer.Exit(130) from early

@@ -1,0 +1,1 @@
+"""The command line, as people meet it: a program in a folder."""

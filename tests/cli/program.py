@@ -1,0 +1,33 @@
+"""`flow` as a program, in a folder of its own."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+FLOW = [sys.executable, "-m", "flowcore.cli"]
+
+
+def flow(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run it to its end."""
+    return subprocess.run([*FLOW, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@contextmanager
+def up(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+    """`flow up`, ready: its process, and the lines that it has said so far. Ended with Ctrl-C unless it was killed."""
+    with subprocess.Popen([*FLOW, "up", *arguments], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "ready in" in line:
+                break
+        try:
+            yield process, lines
+            process.send_signal(signal.SIGINT)
+            process.wait(15)
+        finally:
+            process.kill()

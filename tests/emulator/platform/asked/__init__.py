@@ -1,0 +1,1 @@
+"""The source of an HTTP function, as it would be deployed."""
