@@ -68,7 +68,7 @@ class Documents(Protocol):
     def update(
         self, path: str, fields: Mapping[str, object], update_time: datetime, timeout: float = DOCUMENT_CALL
     ) -> None:
-        """Set these fields if the document is still the one of `update_time`; else `Conflict`."""
+        """Set these fields (DELETE removes one) if the document is still the one of `update_time`; else `Conflict`."""
 
 
 class Artifacts(Protocol):

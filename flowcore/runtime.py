@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # arrows that exist for the reader, and cost the process noth
     from google.cloud import firestore
 
     from flowcore.contracts.candles import CandleSource
+    from flowcore.contracts.charts import ChartService
     from flowcore.contracts.model import Model
     from flowcore.engine.start import Started, StartRequest
     from flowcore.engine.sweep import SweepReport
@@ -157,6 +158,14 @@ def candle_file(name: str) -> CandleSource:
     from flowcore.adapters.gcs_files import GcsFiles
 
     return FileCandles(name, GcsFiles(_storage()).opened if name.startswith("gs://") else packaged)
+
+
+@cache
+def chart_service() -> ChartService:
+    from flowcore.adapters.chart_img import ChartImg
+
+    settings = charts_config()
+    return ChartImg(settings.base_url, {account.id: account.api_key for account in settings.accounts})
 
 
 @cache

@@ -19,6 +19,7 @@ class Deployable:
     timeout: float
     concurrency: int
     environment: Mapping[str, str]
+    schedules: Mapping[str, float]  # query → seconds between two calls
 
     @property
     def folder(self) -> Path:
@@ -38,6 +39,7 @@ def deployables() -> list[Deployable]:
                 "GEMINI_TIMEOUT_SECONDS": str(about["provider"]),
                 "FINALIZE_BUDGET_SECONDS": str(about["finalize"]),
             },
+            schedules={schedule.get("query", ""): schedule["every"] for schedule in about.get("schedules", [])},
         )
         for name, about in listed.items()
     ]

@@ -10,8 +10,8 @@ cannot. `log` is the one stream that all speak in, `transitions` what is told of
 """
 
 from emulator.platform.errors import PlatformFailed
-from emulator.platform.functions import Function
+from emulator.platform.functions import Function, Schedule
 from emulator.platform.host import Firestore, Platform
 from emulator.platform.log import Log
 
-__all__ = ["Firestore", "Function", "Log", "Platform", "PlatformFailed"]
+__all__ = ["Firestore", "Function", "Log", "Platform", "PlatformFailed", "Schedule"]

@@ -1,7 +1,7 @@
 """A function as it would be deployed: where its source is, what is called, and when."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,14 @@ from emulator.eventarc.triggers import LONGEST_RUN
 
 SPELLING: Final = "NAME=SOURCE:TARGET[@PATTERN:TYPE]"
 _SPELLED: Final = re.compile(r"(?P<name>[^=]+)=(?P<source>[^@]+):(?P<target>\w+)(?:@(?P<pattern>.+):(?P<kind>\w+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Cloud Scheduler calls the function every so many seconds, with this query."""
+
+    every: float
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,7 @@ class Function:
     concurrency: int = 8
     timeout: float = LONGEST_RUN
     environment: Mapping[str, str] = field(default_factory=dict)
+    schedules: Sequence[Schedule] = ()
 
     @classmethod
     def parse(cls, text: str) -> "Function":

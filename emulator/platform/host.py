@@ -24,6 +24,7 @@ from emulator.platform.process import Process
 from emulator.platform.reloading import Reloading
 from emulator.platform.services import SERVICES
 from emulator.platform.transitions import Narrator
+from emulator.scheduler import Job, Scheduler
 from emulator.service import HttpService
 from emulator.storage.disk import FolderInUse
 
@@ -155,6 +156,7 @@ class Platform:
             self._running.callback(self._fleet.stop)
             self._fleet.start(self._for_clients(), guard)
         self._start_events()
+        self._begun(Scheduler(self._jobs(), lambda line: self.log.tell("scheduler", line)))
         if self._reload and self._wanted:
             self._start_reloading()
 
@@ -206,6 +208,17 @@ class Platform:
             if subscription := function.subscription(self.url_of(function.name), self.project):
                 self.eventarc.subscribe(subscription)
         self._begun(self.eventarc)
+
+    def _jobs(self) -> list[Job]:
+        return [
+            Job(
+                f"{function.name}-every-{schedule.every:g}s",
+                f"{self.url_of(function.name)}?{schedule.query}",
+                schedule.every,
+            )
+            for function in self._wanted
+            for schedule in function.schedules
+        ]
 
     def _start_reloading(self) -> None:
         watched: dict[Path, Sequence[Process]] = {

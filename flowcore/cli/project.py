@@ -1,5 +1,21 @@
-"""The project's own functions, as `flow up` runs them when no `--function` is given. None yet: they are listed here."""
+"""The project's own functions, as `flow up` runs them: those of functions/functions.toml."""
 
-from emulator.platform import Function
+from emulator.platform import Function, Schedule
+from flowcore.cli.world import BUCKET, COLLECTION
+from functions.catalogue import deployables
 
-FUNCTIONS: tuple[Function, ...] = ()
+
+def functions() -> list[Function]:
+    return [
+        Function(
+            deployable.name,
+            deployable.folder,
+            deployable.name,
+            f"{COLLECTION}/{{runId}}" if deployable.run_triggered else None,
+            concurrency=deployable.concurrency,
+            timeout=deployable.timeout,
+            environment={**deployable.environment, "ARTIFACTS_BUCKET": BUCKET},
+            schedules=[Schedule(every, query) for query, every in deployable.schedules.items()],
+        )
+        for deployable in deployables()
+    ]

@@ -7,8 +7,7 @@ from typing import Any
 
 import flowcore
 from emulator.platform import Firestore, Function, Log, Platform, PlatformFailed, foreground
-from flowcore.cli import state
-from flowcore.cli.project import FUNCTIONS
+from flowcore.cli import project, state
 
 
 class Failed(Exception):
@@ -19,7 +18,7 @@ def run(*, functions: Sequence[str], log_dir: Path | None, firestore: str, **opt
     """Returns after Ctrl-C."""
     log = Log(sys.stdout, log_dir)
     platform = Platform(
-        functions=_parsed(functions) or FUNCTIONS,
+        functions=_parsed(functions) or project.functions(),
         libraries=[Path(flowcore.__file__).parent],
         firestore=Firestore(firestore),
         log=log,

@@ -50,7 +50,7 @@ def _listening(world: World, run_id: str) -> Iterator[queue.Queue[Snapshot | Non
         if not documents:
             told.put(None)
 
-    listener = world.firestore.document(f"{COLLECTION}/{run_id}").on_snapshot(hear)
+    listener: Any = world.firestore.document(f"{COLLECTION}/{run_id}").on_snapshot(hear)
     try:
         yield told
     finally:

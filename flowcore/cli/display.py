@@ -1,0 +1,127 @@
+"""A run on a screen: a table that changes in place on a terminal, a line for each change anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from flowcore.cli.report.order import along_the_graph
+from flowcore.domain.model import Run, Step
+
+STYLES = {
+    "PENDING": "dim",
+    "READY": "cyan",
+    "RUNNING": "yellow",
+    "SUCCEEDED": "green",
+    "FAILED": "bold red",
+    "SKIPPED": "magenta",
+    "CANCELLED": "magenta",
+}
+SIGNS = {
+    "PENDING": "·",
+    "READY": "○",
+    "RUNNING": "◐",
+    "SUCCEEDED": "●",
+    "FAILED": "✗",
+    "SKIPPED": "↷",
+    "CANCELLED": "∅",
+}
+
+
+class Screen(Protocol):
+    def show(self, run: Run | None) -> None:
+        """The run as it is now; None: nothing has changed but the time."""
+
+
+class Lines:
+    """For logs and pipes: what changed, in one line each."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last: dict[str, str] = {}
+
+    def show(self, run: Run | None) -> None:
+        if run is None:
+            return
+        now = {"run": str(run.status), **{name: str(step.status) for name, step in run.steps.items()}}
+        for name, status in now.items():
+            before = self._last.get(name)
+            if before != status and (before or status != "PENDING"):
+                self._console.print(f"{_clock(datetime.now(UTC))} {name} {before or '–'} → {status}", markup=False)
+        self._last = now
+
+
+class LiveTable:
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._run: Run | None = None
+
+    def show(self, run: Run | None) -> None:
+        self._run = run or self._run
+        if self._run:
+            self._live.update(table(self._run, datetime.now(UTC)), refresh=True)
+
+
+def table(run: Run, now: datetime) -> Table:
+    """Status, duration, attempt and artifact of each step, in the order in which they depend on each other."""
+    shown = Table(title=f"{run.run_id}  {run.status}", title_style=STYLES[run.status], title_justify="left", box=None)
+    for heading in ("step", "status", "took", "attempt", "artifact"):
+        shown.add_column(
+            heading,
+            no_wrap=heading != "artifact",
+            overflow="fold",
+            justify="right" if heading in ("took", "attempt") else "left",
+        )
+    for step in along_the_graph(run.steps):
+        style = STYLES[step.status]
+        shown.add_row(
+            Text(step.step_id),
+            Text(f"{SIGNS[step.status]} {step.status}", style=style),
+            span(duration(step, now)),
+            str(step.attempt or ""),
+            Text(_artifact(step), style="dim"),
+        )
+    return shown
+
+
+def duration(step: Step, now: datetime) -> timedelta | None:
+    return (step.finished_at or now) - step.started_at if step.started_at else None
+
+
+def span(lasting: timedelta | None) -> str:
+    if lasting is None:
+        return ""
+    seconds = lasting.total_seconds()
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def _artifact(step: Step) -> str:
+    if step.error:
+        return f"{step.error.code}: {step.error.message}"
+    return step.gcs_uri or ""
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment.astimezone():%H:%M:%S}"
+
+
+def show_all(console: Console, runs: Iterator[Run | None]) -> Run | None:
+    """Show every change until there are no more; returns the run as it was last."""
+    last: Run | None = None
+    if console.is_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            return _shown(LiveTable(live), runs, last)
+    return _shown(Lines(console), runs, last)
+
+
+def _shown(screen: Screen, runs: Iterator[Run | None], last: Run | None) -> Run | None:
+    for run in runs:
+        screen.show(run)
+        last = run or last
+    return last
