@@ -1,0 +1,35 @@
+"""LLM_REPORT: asks a model, once, for a report on what the steps before it have found."""
+
+import functions_framework
+
+from flowcore import runtime
+from flowcore.domain.artifacts import Artifact
+from flowcore.engine.context import StepContext
+from flowcore.engine.worker import StepType
+from functions.worker_llm_report.inputs import Inputs
+
+runtime.config()  # a wrong setting stops the process here, before it serves anything
+runtime.model_config()
+
+
+def execute(ctx: StepContext, inputs: Inputs) -> Artifact:
+    # Imported by whoever has a step to do: most events are for others, and the libraries behind this take a second.
+    from functions.worker_llm_report.writing import Desk, write_report
+
+    config = runtime.model_config()
+    desk = Desk(
+        documents=runtime.documents(),
+        model=runtime.model(),
+        provider_seconds=runtime.config().budget.provider,
+        allowed_models=config.allowed_models,
+        report_buckets=config.report_buckets,
+    )
+    return write_report(ctx, inputs, desk)
+
+
+LLM_REPORT = StepType("LLM_REPORT", Inputs.read, execute)
+
+
+@functions_framework.cloud_event
+def worker_llm_report(event: runtime.CloudEvent) -> None:
+    runtime.run_step(event, LLM_REPORT)
