@@ -8,6 +8,6 @@ is a function of the symbol and the hour. The past never changes when "now" does
 """
 
 from emulator.market_data.bars import Bars
-from emulator.market_data.catalogue import Series, catalogue
+from emulator.market_data.catalogue import Series, catalogue, provenance
 
-__all__ = ["Bars", "Series", "catalogue"]
+__all__ = ["Bars", "Series", "catalogue", "provenance"]

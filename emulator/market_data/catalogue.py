@@ -21,6 +21,11 @@ class Series:
     bars: Bars
 
 
+def provenance(symbol: str) -> str:
+    """Where the numbers come from, in words for people."""
+    return f"real bars from {stocks.ORIGIN}" if symbol in stocks.EXCHANGES else coins.ORIGIN
+
+
 def catalogue(now: datetime) -> Iterator[Series]:
     """Every series, with the bars that are closed by then."""
     moment = int(now.timestamp())

@@ -5,6 +5,8 @@ answers at once. What several commands share has a module of its own: `state` kn
 `world` which one is meant, `problems` what is said when something goes wrong.
 """
 
+import os
+
 import typer
 
 from flowcore.cli.demo import demo
@@ -25,4 +27,5 @@ for command in (up, env, seed, demo, run, watch):
 
 
 def main() -> None:
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said by us, in one line
     guarded(lambda: app(prog_name="flow"))

@@ -10,7 +10,7 @@ from flowcore.cli.report import render
 from flowcore.cli.world import COLLECTION, World
 
 
-def save_page(there: World, run_id: str, folder: Path) -> Path:
+def save_page(there: World, run_id: str, folder: Path, provenance: str | None = None) -> Path:
     """Returns where the page is."""
     found = there.documents.find(f"{COLLECTION}/{run_id}")
     if found is None:
@@ -30,7 +30,15 @@ def save_page(there: World, run_id: str, folder: Path) -> Path:
         uri = (step.get("outputs") or {}).get("gcs_uri")
         if uri:
             read(uri)
-    html = render(found.fields, read, now=datetime.now(UTC), run_id=run_id, link=kept.get, stand_in=there.local)
+    html = render(
+        found.fields,
+        read,
+        now=datetime.now(UTC),
+        run_id=run_id,
+        link=kept.get,
+        provenance=provenance,
+        stand_in=there.local,
+    )
     page = folder / f"{run_id}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(html, "utf-8")

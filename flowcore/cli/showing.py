@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from emulator.market_data import provenance
 from emulator.platform import Log, Platform, PlatformFailed
 from flowcore.cli import project
 from flowcore.cli.definitions import definition_of
@@ -37,8 +38,9 @@ def show_off(symbol: str, output: Path) -> None:
         definition = definition_of(FLOW, there)
         begun = begin(there, definition, parameters, fresh_id(definition, parameters, now, uuid.uuid4().hex), now)
         last = show_all(console, changes(there, begun.run_id))
-        page = save_page(there, begun.run_id, output)
+        page = save_page(there, begun.run_id, output, provenance(symbol))
     console.print(f"{begun.run_id}: {last.status if last else 'unknown'} after {time.monotonic() - began:.1f} s")
+    console.print(f"the candles are {provenance(symbol)}; the analyst is the local stand-in for Gemini")
     console.print(f"the report: {page.resolve().as_uri()}", soft_wrap=True)
     if last is None or last.status != "SUCCEEDED":
         raise Problem(f"the run did not succeed; the page and {output / 'logs'} say why", Exit.FAILED)
