@@ -6,6 +6,7 @@ name the variable, never its value: a mistyped secret must not end up in a log.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ VARIABLES: Mapping[str, str] = {
     "LOG_LEVEL": "INFO, WARNING or ERROR",
     "CANDLES_TABLE": "OHLCV_EXPORT: the BigQuery table of the candles",
     "BIGQUERY_MAX_BYTES": "OHLCV_EXPORT: the most that one query may bill",
+    "BIGQUERY_EMULATOR_HOST": "OHLCV_EXPORT: where an emulator answers in BigQuery's place; it asks for no account",
     "CHARTS_RENDERER": "CHART_EXPORT: local, chart_img, or recorded (answers from CHART_IMG_RECORDINGS)",
     "CHARTS_TIMEZONE": "CHART_EXPORT: the time zone of the charts' axes",
     "CHART_IMG_ACCOUNTS_JSON": "CHART_EXPORT: a list of id, apiKey and, optionally, dailyLimit (a secret)",
@@ -38,7 +40,10 @@ _DATABASE = re.compile(r"\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9]")
 _COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _TABLE = re.compile(r"([a-z0-9:.-]+\.)?[A-Za-z0-9_]+\.[A-Za-z0-9_-]+")
 _TIMEZONE = re.compile(r"[A-Za-z]+(/[A-Za-z0-9_+-]+)*")
+_ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _URL = re.compile(r"https?://[^\s/]+(/\S*)?")
+# Chart-IMG's free plan gives fifty; the rest is for people who try something out.
+CHARTS_A_DAY = 44
 _LOG_LEVELS = ("INFO", "WARNING", "ERROR")
 
 
@@ -84,20 +89,29 @@ class Config:
 class CandlesConfig:
     table: str
     maximum_bytes: int
+    emulated: bool
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> CandlesConfig:
         return cls(
             table=_matching(environ, "CANDLES_TABLE", "market.candles", _TABLE, "[project.]dataset.table"),
             maximum_bytes=int(_number(environ, "BIGQUERY_MAX_BYTES", 2**30, "a number of bytes")),
+            emulated=bool(environ.get("BIGQUERY_EMULATOR_HOST", "").strip()),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ChartImgAccount:
+    id: str
+    api_key: str = field(repr=False)
+    daily_limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChartsConfig:
     renderer: str
     timezone: str
-    accounts_json: str = field(repr=False)
+    accounts: tuple[ChartImgAccount, ...]  # in the order in which they are tried
     base_url: str
     recordings: str
 
@@ -106,11 +120,11 @@ class ChartsConfig:
         config = cls(
             renderer=_one_of(environ, "CHARTS_RENDERER", "local", ("local", "chart_img", "recorded")),
             timezone=_matching(environ, "CHARTS_TIMEZONE", "Etc/UTC", _TIMEZONE, "a time zone such as Etc/UTC"),
-            accounts_json=environ.get("CHART_IMG_ACCOUNTS_JSON", "").strip(),
+            accounts=_accounts(environ, "CHART_IMG_ACCOUNTS_JSON"),
             base_url=_matching(environ, "CHART_IMG_BASE_URL", "https://api.chart-img.com", _URL, "a URL"),
             recordings=environ.get("CHART_IMG_RECORDINGS", "").strip(),
         )
-        if config.renderer == "chart_img" and not config.accounts_json:
+        if config.renderer == "chart_img" and not config.accounts:
             raise InvalidConfig("CHART_IMG_ACCOUNTS_JSON is not set; CHARTS_RENDERER=chart_img needs accounts")
         if config.renderer == "recorded" and not config.recordings:
             raise InvalidConfig("CHART_IMG_RECORDINGS is not set; CHARTS_RENDERER=recorded needs a folder")
@@ -172,3 +186,24 @@ def _one_of(environ: Mapping[str, str], name: str, default: str, allowed: tuple[
 
 def _listed(environ: Mapping[str, str], name: str) -> frozenset[str]:
     return frozenset(word.strip() for word in environ.get(name, "").split(",") if word.strip())
+
+
+def _accounts(environ: Mapping[str, str], name: str) -> tuple[ChartImgAccount, ...]:
+    meaning = f"{name} must be a JSON list of accounts with an id, an apiKey and, optionally, a dailyLimit above zero"
+    try:
+        rows = json.loads(environ.get(name, "").strip() or "[]")
+        accounts = [_account(row) for row in rows]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise InvalidConfig(meaning) from None  # the error quotes the secret
+    if len({account.id for account in accounts}) < len(accounts):
+        raise InvalidConfig(f"{name} must name each account once")
+    return tuple(accounts)
+
+
+def _account(row: Mapping[str, object]) -> ChartImgAccount:
+    account, key, limit = row["id"], row["apiKey"], {"dailyLimit": CHARTS_A_DAY, **row}["dailyLimit"]
+    if not isinstance(account, str) or not _ACCOUNT.fullmatch(account) or not isinstance(key, str) or not key.strip():
+        raise TypeError
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise TypeError
+    return ChartImgAccount(account, key.strip(), limit)

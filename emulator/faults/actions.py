@@ -32,6 +32,7 @@ CANONICAL: Final = {
 HTTP_CODES: Final = {name: code for code, name in CANONICAL.items() if code != 502} | {"ALREADY_EXISTS": 409}
 
 SHAPES: Final[dict[str, frozenset[str]]] = {
+    "chart_img": frozenset({"non_png", "truncated_png"}),
     "storage": frozenset({"truncated_body", "corrupted_body"}),
     "gemini": frozenset(
         {

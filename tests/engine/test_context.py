@@ -5,7 +5,7 @@ import pytest
 from flowcore.domain.artifacts import Artifact
 from flowcore.domain.errors import Code, StepFailed
 from flowcore.engine.context import StepContext
-from flowcore.testing.builders import CHARTS, OHLCV, REPORT, a_run
+from flowcore.testing.builders import CHARTS, OHLCV, REPORT, RUN_ID, a_run
 from tests.engine.stage import REPORT_OBJECT, Inputs, Stage, report_ready, unavailable, with_step
 
 
@@ -98,6 +98,27 @@ def test_object_that_does_not_exist_fails_the_step_at_once() -> None:
     error = within(stage, lambda context: context.read("gs://artifacts/nowhere"))
     assert getattr(error, "code", None) == Code.INVALID_STEP_INPUTS
     assert stage.artifacts.wire.calls["read"] == 1
+
+
+def test_what_an_earlier_attempt_kept_is_found_by_its_name() -> None:
+    stage = Stage()
+
+    def look(context: StepContext) -> list[object]:
+        before = context.kept("a.json")
+        uri = context.keep("a.json", Artifact.json([1]))
+        found = context.kept("a.json")
+        return [before, uri, found and found.uri]
+
+    uri = f"gs://artifacts/runs/{RUN_ID}/steps/{REPORT}/a.json"
+    assert within(stage, look) == [None, uri, uri]
+
+
+def test_what_others_kept_under_our_name_is_not_ours() -> None:
+    stage = Stage()
+    stage.artifacts.create(f"runs/{RUN_ID}/steps/{REPORT}/a.json", b"x", "text/plain", {"run": "another"})
+    error = within(stage, lambda context: context.kept("a.json"))
+    assert getattr(error, "code", None) == Code.GCS_WRITE_FAILED
+    assert getattr(error, "details", None) is not None
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "", "..", ".json", "a.", "a b", "ü", "a\n"])

@@ -1,0 +1,151 @@
+"""Chart-IMG behind `ChartService`: one POST a picture, answered with a PNG or with a reason.
+
+Keys stay in here. Whoever draws names an account; so no key can slip into a log, a manifest or a message, and what the
+service says in words is looked at, never passed on: it may quote the request's headers.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+import requests
+import urllib3
+
+from flowcore.contracts.charts import Chart, QuotaUsedUp
+from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
+
+PATH = "/v2/tradingview/advanced-chart"
+LONGEST_CALL = 30.0
+LARGEST_ANSWER = 8 * 2**20
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# A candle's length as the service spells it, where it differs from ours.
+INTERVALS: Mapping[str, str] = MappingProxyType({"1": "1m", "5": "5m", "15": "15m", "1d": "1D", "1w": "1W"})
+
+_SILENCE = (
+    requests.ConnectionError,
+    requests.Timeout,
+    requests.exceptions.ChunkedEncodingError,
+    urllib3.exceptions.HTTPError,
+    ConnectionError,
+    TimeoutError,
+)
+
+
+class ChartImg:
+    """One session a process: it holds the connections."""
+
+    def __init__(self, base_url: str, keys: Mapping[str, str]) -> None:
+        self._url = base_url.rstrip("/") + PATH
+        self._keys = keys
+        self._session = requests.Session()
+        self._session.trust_env = False  # no credentials of strangers from a .netrc
+
+    def draw(self, account: str, chart: Chart, timeout: float) -> bytes:
+        ends = time.monotonic() + min(timeout, LONGEST_CALL)
+        with _translated(chart):
+            response = self._session.post(
+                self._url,
+                json=order_for(chart),
+                headers={"x-api-key": self._keys[account]},
+                timeout=ends - time.monotonic(),
+                allow_redirects=False,
+                stream=True,
+            )
+            with response:
+                body = b"".join(_pieces(response.raw, ends))
+        if response.status_code == 200 and body.startswith(PNG_SIGNATURE):
+            return body
+        raise _refusal(chart, response.status_code, response.headers, body)
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def order_for(chart: Chart) -> dict[str, object]:
+    """The template's request, with what belongs to the run and not to the template put over it."""
+    return {
+        **chart.template.request,
+        "symbol": chart.market_symbol,
+        "interval": INTERVALS.get(chart.timeframe, chart.timeframe),
+        "timezone": chart.timezone,
+    }
+
+
+def _pieces(raw: urllib3.BaseHTTPResponse, ends: float) -> Iterator[bytes]:
+    """The body as it comes. A timeout of the library's counts the silence between two bytes, this one all of it."""
+    size = 0
+    while piece := raw.read1(2**16, decode_content=True):
+        size += len(piece)
+        if time.monotonic() > ends or size > LARGEST_ANSWER:
+            raise TimeoutError
+        yield piece
+
+
+@contextmanager
+def _translated(chart: Chart) -> Iterator[None]:
+    try:
+        yield
+    except _SILENCE as silence:
+        raise NetworkError(
+            Code.CHART_API_FAILED, f"{_what(chart)}: Chart-IMG did not answer ({type(silence).__name__})"
+        ) from silence
+
+
+def _refusal(chart: Chart, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+    what, told = _what(chart), {"status": status}
+    if status == 429 or "limit exceeded" in _words(body):
+        return QuotaUsedUp(_seconds(headers.get("Retry-After")))
+    if status >= 500 or status == 408:
+        wait = _seconds(headers.get("Retry-After"))
+        return NetworkError(
+            Code.CHART_API_FAILED,
+            f"{what}: Chart-IMG answered {status}",
+            details=told if wait is None else {**told, "retryAfterSeconds": wait},
+        )
+    if status in (401, 403):
+        return AuthenticationError(
+            Code.CHART_API_FAILED,
+            f"{what}: Chart-IMG answered {status}; check the account's key and what its plan allows",
+            details=told,
+        )
+    if status == 200:
+        return StepFailed(
+            Code.CHART_API_FAILED,
+            f"{what}: Chart-IMG answered 200 with something that is no PNG",
+            retryable=False,
+            details={**told, "reason": "not_a_png"},
+        )
+    return StepFailed(
+        Code.CHART_API_FAILED,
+        f"{what}: Chart-IMG answered {status}; correct the template's request",
+        retryable=False,
+        details=told,
+    )
+
+
+def _words(body: bytes) -> str:
+    """What an error says, wherever it says it: `message`, `error`, or a list of `errors`."""
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(told, dict):
+        return ""
+    return " ".join(str(told.get(name, "")) for name in ("message", "error", "errors")).lower()
+
+
+def _seconds(header: str | None) -> float | None:
+    """Retry-After in seconds; its other form, a date, is not used by this service."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < 10**6 else None
+
+
+def _what(chart: Chart) -> str:
+    return f"chart {chart.template.template_id} of {chart.market_symbol}"
