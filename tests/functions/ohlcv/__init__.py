@@ -1,0 +1,1 @@
+"""OHLCV_EXPORT, from the run document to the object."""

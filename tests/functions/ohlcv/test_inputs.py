@@ -1,0 +1,49 @@
+"""From which moment a run is seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from flowcore.domain.model import Run, RunStatus, Step, StepStatus
+from functions.worker_ohlcv_export.inputs import ALL, Inputs, as_of, wish
+
+BEGAN = datetime(2025, 12, 24, 12, tzinfo=UTC)
+CLAIMED = BEGAN + timedelta(minutes=5)
+NOW = BEGAN + timedelta(minutes=6)
+RUN = Run("20251224-120000_BTCUSDT_a1b2c", RunStatus.RUNNING, scope={"symbol": "BTCUSDT"})
+STEP = Step("s", "OHLCV_EXPORT", StepStatus.RUNNING, timeframe="4h", started_at=CLAIMED)
+WHOLE = Inputs.read({"source": "bigquery", "exportMode": "all"})
+
+
+@pytest.mark.parametrize(
+    ("run_id", "moment"),
+    [
+        (RUN.run_id, BEGAN),
+        ("20251224-120701_BTCUSDT_a1b2c", NOW),
+        ("20259999-120000_BTCUSDT_a1b2c", CLAIMED),
+        ("00010101-000000_BTCUSDT_a1b2c", CLAIMED),
+        ("my-run", CLAIMED),
+    ],
+    ids=["its own time", "ahead of us", "not a time", "long ago", "no time"],
+)
+def test_a_run_is_seen_from_its_own_time(run_id: str, moment: datetime) -> None:
+    assert as_of(replace(RUN, run_id=run_id), STEP, NOW) == moment
+
+
+def test_a_candle_that_closes_as_the_run_begins_is_closed() -> None:
+    query = wish(WHOLE, RUN, STEP, NOW).query
+    assert (query.since, query.until) == (BEGAN - ALL, BEGAN - timedelta(hours=4))
+
+
+def test_every_attempt_asks_for_the_same() -> None:
+    later = replace(STEP, attempt=7, started_at=CLAIMED + timedelta(days=1))
+    assert wish(WHOLE, RUN, later, NOW + timedelta(days=1)) == wish(WHOLE, RUN, STEP, NOW)
+
+
+def test_the_inputs_symbol_comes_before_that_of_the_run() -> None:
+    named = Inputs.read({"source": "bigquery", "exportMode": "all", "symbol": "ETHUSDT"})
+    assert wish(named, RUN, STEP, NOW).query.symbol == "ETHUSDT"
+    assert wish(WHOLE, RUN, STEP, NOW).query.symbol == "BTCUSDT"

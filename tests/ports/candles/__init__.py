@@ -1,0 +1,1 @@
+"""Sources of candles, and the file that is made of them."""
