@@ -87,7 +87,9 @@ def test_every_case_has_a_vector() -> None:
 
 
 def test_every_acceptance_row_is_shown_by_a_test() -> None:
-    texts = [path.read_text() for path in (ROOT / "tests/functions").rglob("test_*.py")]
+    texts = [
+        path.read_text() for folder in ("functions", "ports") for path in (ROOT / "tests" / folder).rglob("test_*.py")
+    ]
     expect_none(acceptance_complaints(texts, ROWS))
 
 

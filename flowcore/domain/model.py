@@ -130,6 +130,7 @@ class Run:
     scope: Mapping[str, object] = field(default_factory=no_values)
     error: StepError | None = None
     wake_at: datetime | None = None
+    created_at: datetime | None = None
     finished_at: datetime | None = None
     # A broken document is still a run that has to be ended; its `steps` are those that could be read.
     defect: Defect | None = None

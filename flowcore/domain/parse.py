@@ -64,6 +64,7 @@ def parse_run(snapshot: Snapshot) -> Run:
         scope=attempt(lambda: _map(document, "scope", ""), {}),
         error=_error(document.get("error")),
         wake_at=_timestamp(document.get("wakeAt")),
+        created_at=times.from_value(document.get("createdAt")),
         finished_at=times.from_value(document.get("finishedAt")),
         defect=defects[0] if defects else graph.find_defect(snapshot.run_id, steps),
     )

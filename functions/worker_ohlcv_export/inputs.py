@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Literal
 
 from flowcore.contracts.candles import TIMEFRAMES, CandleQuery, last_closed
@@ -19,7 +19,6 @@ _SYMBOL = re.compile(r"[A-Z0-9]+([._-][A-Z0-9]+)*")
 _EXCHANGE = re.compile(r"[A-Za-z0-9]+([ ._-][A-Za-z0-9]+)*")
 _LONGEST = 40
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_STAMP = re.compile(r"(\d{8}-\d{6})_.*")
 
 
 class Inputs(StepInputs):
@@ -77,15 +76,10 @@ def wish(inputs: Inputs, run: Run, step: Step, now: datetime) -> Wish:
 def as_of(run: Run, step: Step, now: datetime) -> datetime:
     """The moment that decides which candles are closed: that of the run, and not of the attempt.
 
-    So every timeframe of a run is seen from the same moment, and a retry asks for the same candles. A run whose id
-    does not begin with a time is seen from the claim. What lies ahead is not closed, whatever a run id says.
+    So every timeframe of a run is seen from the same moment, and a retry asks for the same candles. A run that does not
+    say when it was created is seen from the claim. What lies ahead is not closed, whatever a document says.
     """
-    stamp = _STAMP.fullmatch(run.run_id)
-    try:
-        began = times.from_value(datetime.strptime(stamp[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)) if stamp else None
-    except ValueError:
-        began = None
-    return min(began or step.started_at or now, now)
+    return min(run.created_at or step.started_at or now, now)
 
 
 def _file(inputs: Inputs) -> str | None:

@@ -1,4 +1,4 @@
-"""The functions read a table of the test's own; long forms of tests run when asked for."""
+"""The functions read a table of the test's own."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,6 @@ import pytest
 
 from tests.functions.ohlcv.market import TABLE, Market
 from tests.functions.system import System
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes minutes; runs only when asked for with `-m long`")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "long" not in str(config.getoption("-m")):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="takes minutes: pytest -m long"))
 
 
 @pytest.fixture

@@ -19,10 +19,6 @@ SourceOf = Callable[[Sequence[Row]], CandleSource]
 TABLE = "test.candles"
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "acceptance(*rows): the rows of the acceptance list that this test shows")
-
-
 @pytest.fixture(scope="session")
 def served() -> Iterator[BigQueryServer]:
     with BigQueryServer() as server:
