@@ -26,7 +26,11 @@ PAGE = 100
 _FINISHED = ["SUCCEEDED", "FAILED", "CANCELLED"]
 # Queries only read: the library may ask again by itself.
 _ASK_AGAIN = Retry(predicate=if_transient_error, initial=0.5, maximum=8.0, timeout=30.0)
+# A conditional write that was refused: the document is no longer the one that it was decided on. NotFound: the document
+# is gone, or the database never was; reading it anew tells the two apart.
+_LOST = (api.FailedPrecondition, api.AlreadyExists, api.NotFound, api.Aborted)
 _SILENCE = (
+    api.Aborted,
     api.Cancelled,
     api.DeadlineExceeded,
     api.InternalServerError,
@@ -43,16 +47,15 @@ class FirestoreRuns:
         self._collection = client.collection(collection)
 
     def get(self, run_id: str, timeout: float = DOCUMENT_CALL) -> Snapshot | None:
-        with _translated(f"{self._collection.id}/{run_id}"):
+        with _answered(f"{self._collection.id}/{run_id}"):
             found = self._collection.document(run_id).get(retry=None, timeout=_capped(timeout))
         return _as_snapshot(found) if found.exists else None
 
     def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = DOCUMENT_CALL) -> datetime:
-        changes = {path: firestore.DELETE_FIELD if value is DELETE else value for path, value in patch.changes.items()}
         unchanged = self._client.write_option(last_update_time=update_time)
-        with _translated(f"{self._collection.id}/{run_id}"):
+        with _unless_lost(f"{self._collection.id}/{run_id}"):
             written: Any = self._collection.document(run_id).update(
-                changes, option=unchanged, retry=None, timeout=_capped(timeout)
+                _as_updates(patch.changes), option=unchanged, retry=None, timeout=_capped(timeout)
             )
         changed: datetime = written.update_time
         return changed
@@ -81,7 +84,7 @@ class FirestoreRuns:
             page = self._page(query.start_after(page[-1])) if len(page) == PAGE else []
 
     def _page(self, query: Any) -> list[Any]:
-        with _translated(f"a query of {self._collection.id}"):
+        with _answered(f"a query of {self._collection.id}"):
             return list(query.stream(retry=_ASK_AGAIN, timeout=DOCUMENT_CALL))
 
 
@@ -90,29 +93,38 @@ class FirestoreDocuments:
         self._client = client
 
     def find(self, path: str, timeout: float = DOCUMENT_CALL) -> Document | None:
-        with _translated(path):
+        with _answered(path):
             found = self._client.document(path).get(retry=None, timeout=_capped(timeout))
         return Document(found.to_dict() or {}, found.update_time) if found.exists else None
 
     def create(self, path: str, fields: Mapping[str, object], timeout: float = DOCUMENT_CALL) -> None:
-        with _translated(path):
+        with _unless_lost(path):
             self._client.document(path).create(dict(fields), retry=None, timeout=_capped(timeout))
 
     def update(
         self, path: str, fields: Mapping[str, object], update_time: datetime, timeout: float = DOCUMENT_CALL
     ) -> None:
         unchanged = self._client.write_option(last_update_time=update_time)
-        with _translated(path):
-            self._client.document(path).update(dict(fields), option=unchanged, retry=None, timeout=_capped(timeout))
+        with _unless_lost(path):
+            self._client.document(path).update(
+                _as_updates(fields), option=unchanged, retry=None, timeout=_capped(timeout)
+            )
 
 
 @contextmanager
-def _translated(what: str) -> Iterator[None]:
+def _unless_lost(what: str) -> Iterator[None]:
+    """A write: besides an answer or silence, it may have come too late."""
+    with _answered(what):
+        try:
+            yield
+        except _LOST as lost:
+            raise Conflict(what) from lost
+
+
+@contextmanager
+def _answered(what: str) -> Iterator[None]:
     try:
         yield
-    except (api.FailedPrecondition, api.AlreadyExists, api.NotFound, api.Aborted) as lost:
-        # NotFound: the document is gone, or the database never was; reading it anew tells the two apart.
-        raise Conflict(what) from lost
     except _SILENCE as silence:
         raise NetworkError(
             Code.FIRESTORE_UNAVAILABLE, f"{what}: Firestore did not answer ({_status(silence)})", details=_wish(silence)
@@ -124,8 +136,17 @@ def _translated(what: str) -> Iterator[None]:
         ) from refused
     except api.GoogleAPICallError as refused:
         raise ConfigurationError(
-            Code.FIRESTORE_UNAVAILABLE, f"{what}: Firestore refused ({_status(refused)})"
+            Code.FIRESTORE_UNAVAILABLE, f"{what}: Firestore refused ({_status(refused)}); {_advice(refused)}"
         ) from refused
+
+
+def _advice(refused: Exception) -> str:
+    match refused:
+        case api.NotFound():
+            return "does the database exist?"
+        case api.FailedPrecondition():
+            return "are the indexes deployed?"
+    return "the request cannot be served as it is"
 
 
 def _status(error: Exception) -> str:
@@ -139,6 +160,10 @@ def _wish(error: Exception) -> Mapping[str, object] | None:
         if isinstance(detail, RetryInfo):
             return {"retryAfterSeconds": detail.retry_delay.ToTimedelta().total_seconds()}
     return None
+
+
+def _as_updates(changes: Mapping[str, object]) -> dict[str, object]:
+    return {path: firestore.DELETE_FIELD if value is DELETE else value for path, value in changes.items()}
 
 
 def _capped(timeout: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -13,24 +14,38 @@ from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 from google.cloud.storage.exceptions import DataCorruption  # type: ignore[import-untyped]
 from google.cloud.storage.retry import DEFAULT_RETRY  # type: ignore[import-untyped]
+from urllib3 import Timeout
 
 from flowcore.domain.errors import AuthenticationError, Code, ConfigurationError, DataNotFoundError, NetworkError
 from flowcore.ports import OBJECT_CALL, ObjectExists, StoredObject
 
 PIECE = 4 * 2**20
+_A_MOMENT = 0.05
+_AGAIN = DEFAULT_RETRY.with_delay(initial=0.5, maximum=8.0)
 _URI = re.compile(r"gs://(?P<bucket>[^/]+)/(?P<name>.+)", re.DOTALL)
 _SILENCE = (
     api.ServerError,
     api.TooManyRequests,
     api.RetryError,
-    requests.ConnectionError,
-    requests.Timeout,
-    requests.exceptions.ChunkedEncodingError,
+    requests.RequestException,
     auth.TransportError,
     DataCorruption,
     ConnectionError,
     TimeoutError,
 )
+
+
+class _Within(Timeout):
+    """One deadline for all requests of a call: content in pieces takes many, and together they have no more time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(total=max(_A_MOMENT, seconds))
+        self._ends = time.monotonic() + seconds
+
+    def clone(self) -> Timeout:
+        """What each request asks for when it begins."""
+        left = self._ends - time.monotonic()
+        return Timeout(total=max(_A_MOMENT, min(left, OBJECT_CALL)))
 
 
 class GcsArtifacts:
@@ -43,7 +58,7 @@ class GcsArtifacts:
 
     def find(self, name: str, timeout: float = OBJECT_CALL) -> StoredObject | None:
         with _translated(Code.GCS_READ_FAILED, self.uri(name)):
-            blob = self._bucket.get_blob(name, retry=None, timeout=_capped(timeout))
+            blob = self._bucket.get_blob(name, retry=None, timeout=_Within(timeout))
         return self._stored(blob) if blob else None
 
     def create(
@@ -56,6 +71,7 @@ class GcsArtifacts:
     ) -> StoredObject:
         blob = self._bucket.blob(name, chunk_size=None if isinstance(content, bytes) else PIECE)
         blob.metadata = dict(metadata)
+        time_left = _Within(timeout)
         with _translated(Code.GCS_WRITE_FAILED, self.uri(name)):
             try:
                 blob.upload_from_file(
@@ -64,19 +80,24 @@ class GcsArtifacts:
                     content_type=content_type,
                     if_generation_match=0,
                     checksum="crc32c",
-                    timeout=_capped(timeout),
+                    timeout=time_left,
                     # Pieces are gone once they are read; only the upload itself can send one of them again.
-                    retry=None if isinstance(content, bytes) else _within(timeout),
+                    retry=None if isinstance(content, bytes) else _AGAIN.with_timeout(time_left.total),
                 )
             except api.PreconditionFailed as exists:
                 raise ObjectExists(name) from exists
+            except api.NotFound as missing:
+                raise _no_place(self.uri(name)) from missing
         return self._stored(blob)
 
     def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = OBJECT_CALL) -> StoredObject:
         blob = self._bucket.blob(name)
         blob.metadata = dict(metadata)
         with _translated(Code.GCS_WRITE_FAILED, self.uri(name)):
-            blob.patch(retry=None, timeout=_capped(timeout))
+            try:
+                blob.patch(retry=None, timeout=_Within(timeout))
+            except api.NotFound as missing:
+                raise _no_place(self.uri(name)) from missing
         return self._stored(blob)
 
     def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes:
@@ -85,7 +106,7 @@ class GcsArtifacts:
             raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri!r} is not gs://bucket/object")
         blob = self._client.bucket(parts["bucket"]).blob(parts["name"])
         with _translated(Code.GCS_READ_FAILED, uri):
-            content: bytes = blob.download_as_bytes(retry=None, timeout=_capped(timeout))
+            content: bytes = blob.download_as_bytes(retry=None, timeout=_Within(timeout))
         return content
 
     def _stored(self, blob: gcs.Blob) -> StoredObject:
@@ -138,6 +159,8 @@ def _translated(code: Code, what: str) -> Iterator[None]:
             f"{what}: Cloud Storage refused ({_status(refused)}); may the function's account read and create objects?",
         ) from refused
     except api.GoogleAPICallError as refused:
+        if refused.code == 408:  # the library has no class for it
+            raise NetworkError(code, f"{what}: Cloud Storage did not answer (408)", details=_wish(refused)) from refused
         raise ConfigurationError(code, f"{what}: Cloud Storage refused ({_status(refused)})") from refused
 
 
@@ -152,9 +175,5 @@ def _wish(error: Exception) -> Mapping[str, object] | None:
     return {"retryAfterSeconds": int(asked)} if asked.isdigit() else None
 
 
-def _within(timeout: float) -> object:
-    return DEFAULT_RETRY.with_timeout(max(1.0, timeout)).with_delay(initial=0.5, maximum=8.0)
-
-
-def _capped(timeout: float) -> float:
-    return min(timeout, OBJECT_CALL)
+def _no_place(uri: str) -> ConfigurationError:
+    return ConfigurationError(Code.GCS_WRITE_FAILED, f"{uri}: there is no place for it; does the bucket exist?")

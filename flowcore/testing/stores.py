@@ -1,4 +1,4 @@
-"""Run documents and objects in memory, with the semantics that the kernel's safety rests on."""
+"""Runs, other documents and objects in memory, with the semantics that the kernel's safety rests on."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from flowcore.domain.errors import Code, DataNotFoundError
+from flowcore.domain.errors import Code, ConfigurationError, DataNotFoundError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch, apply
-from flowcore.ports import DOCUMENT_CALL, OBJECT_CALL, Conflict, ObjectExists, StoredObject
+from flowcore.ports import DOCUMENT_CALL, OBJECT_CALL, Conflict, Document, ObjectExists, StoredObject
 from flowcore.testing.faults import Wire
 
 _FIRST_UPDATE = datetime(2025, 12, 24, tzinfo=UTC)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,22 @@ class MemoryRuns:
         return self.wire.carry("update", lambda: self._update(run_id, patch, update_time))
 
     def due(self, now: datetime) -> Iterator[Snapshot]:
-        return self._query(lambda document: document.get("status") == "PENDING" or _has_come(document, now))
+        """The longest overdue first, and after them those that no function has seen yet."""
+        return self._query(
+            lambda document: document.get("status") == "PENDING" or _come(document, now) is not None,
+            lambda snapshot: (_come(snapshot.document, now) or _NEVER, snapshot.run_id),
+        )
 
     def unfinished(self) -> Iterator[Snapshot]:
-        return self._query(lambda document: document.get("status") not in ("SUCCEEDED", "FAILED", "CANCELLED"))
+        """Not those that have no status at all: Firestore cannot ask for what is missing."""
+        finished = (None, "SUCCEEDED", "FAILED", "CANCELLED")
+        return self._query(lambda document: document.get("status") not in finished, lambda snapshot: snapshot.run_id)
 
-    def _query(self, wanted: Callable[[Mapping[str, object]], bool]) -> Iterator[Snapshot]:
+    def _query(
+        self, wanted: Callable[[Mapping[str, object]], bool], order: Callable[[Snapshot], Any]
+    ) -> Iterator[Snapshot]:
         found = self.wire.carry("query", lambda: [s for s in self._documents.values() if wanted(s.document)])
-        return iter(found)
+        return iter(sorted(found, key=order))
 
     def _update(self, run_id: str, patch: Patch, update_time: datetime) -> datetime:
         with self._lock:
@@ -77,6 +87,45 @@ class MemoryRuns:
             self._documents[run_id] = new
             self.changes.append(Change(old, new))
             return new
+
+
+@dataclass(slots=True)
+class MemoryDocuments:
+    """Documents of any collection, by path."""
+
+    wire: Wire = field(default_factory=Wire)
+    _documents: dict[str, Document] = field(default_factory=dict)
+    _writes: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def put(self, path: str, fields: Mapping[str, object]) -> Document:
+        """What an operator does from outside: uncounted and unconditional."""
+        with self._lock:
+            old, stored = self._documents.get(path), storable(fields)
+            if old is not None and old.fields == stored:
+                return old
+            self._writes += 1
+            new = Document(stored, _FIRST_UPDATE + timedelta(microseconds=self._writes))
+            self._documents[path] = new
+            return new
+
+    def find(self, path: str, timeout: float = DOCUMENT_CALL) -> Document | None:
+        return self.wire.carry("find", lambda: self._documents.get(path))
+
+    def create(self, path: str, fields: Mapping[str, object], timeout: float = DOCUMENT_CALL) -> None:
+        self.wire.carry("create", lambda: self._write(path, None, Patch(fields)))
+
+    def update(
+        self, path: str, fields: Mapping[str, object], update_time: datetime, timeout: float = DOCUMENT_CALL
+    ) -> None:
+        self.wire.carry("update", lambda: self._write(path, update_time, Patch(fields)))
+
+    def _write(self, path: str, update_time: datetime | None, patch: Patch) -> None:
+        with self._lock:
+            there = self._documents.get(path)
+            if (there.update_time if there else None) != update_time:
+                raise Conflict(path)
+            self.put(path, apply(there.fields, patch) if there else dict(patch.changes))
 
 
 @dataclass(slots=True)
@@ -124,6 +173,8 @@ class MemoryArtifacts:
 
     def _annotate(self, name: str, metadata: Mapping[str, str]) -> StoredObject:
         with self._lock:
+            if name not in self.objects:
+                raise ConfigurationError(Code.GCS_WRITE_FAILED, f"{self.uri(name)} does not exist")
             found, content = self.objects[name]
             stored = replace(found, metadata={**found.metadata, **metadata})
             self.objects[name] = (stored, content)
@@ -163,6 +214,7 @@ def _key(key: object) -> str:
     return key
 
 
-def _has_come(document: Mapping[str, object], now: datetime) -> bool:
+def _come(document: Mapping[str, object], now: datetime) -> datetime | None:
+    """The moment at which the run wanted to be woken, if it has come."""
     wake_at = document.get("wakeAt")
-    return isinstance(wake_at, datetime) and wake_at <= now
+    return wake_at if isinstance(wake_at, datetime) and wake_at <= now else None

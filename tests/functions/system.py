@@ -9,33 +9,35 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from functions_framework import create_app
 from google.cloud import firestore
 from google.cloud.storage import Client as StorageClient  # type: ignore[import-untyped]
-from werkzeug.exceptions import NotFound
-from werkzeug.middleware.dispatcher import DispatcherMiddleware
-from werkzeug.serving import make_server
 
-from emulator.eventarc import Kind, Subscription
-from emulator.faults import Faults
+from emulator.eventarc import Subscription
+from emulator.eventarc.events import Event, event_of
+from emulator.faults import Faults, Handle, delay
+from emulator.firestore.changes import Change, Commit
 from emulator.platform import Platform
 from flowcore import runtime
-from flowcore.adapters.cloud_log import JsonLog
 
-FUNCTIONS = Path(__file__).parents[2] / "functions"
-HTTP = ("sweep", "start_flow")
 BUCKET = "artifacts"
 SETTLED_WITHIN = 30.0
-make_app: Any = create_app  # it carries no types
+HELD_FOR = 20.0  # seconds; whoever holds a call lets go of it long before
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write that changed a document, in plain JSON: as it was before, and as it is since."""
+
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
 
 
 class HurriedClock:
@@ -55,6 +57,17 @@ class HurriedClock:
     def sleep(self, seconds: float) -> None:
         self.naps.append(seconds)
         self._slept.seconds = getattr(self._slept, "seconds", 0.0) + seconds
+
+
+@dataclass(frozen=True)
+class Held:
+    """A call that waits at a service's door."""
+
+    fault: Handle
+
+    def reached(self) -> None:
+        """Wait until it is there."""
+        wait_until(lambda: self.fault.fired > 0)
 
 
 @dataclass
@@ -107,6 +120,12 @@ class System:
         step: dict[str, Any] = self.run(run_id)["steps"][step_id]
         return step
 
+    def writes(self, run_id: str) -> list[Write]:
+        """Every write of the run that changed it, whoever made it, the test's own included."""
+        written = self.faults.history.of("write", service="firestore")
+        mine = [record for record in written if record.resource == f"flow_runs/{run_id}"]
+        return [Write(record.detail["before"], record.detail["after"]) for record in mine]
+
     # --- objects ---
 
     def object(self, name_or_uri: str) -> bytes | None:
@@ -133,7 +152,40 @@ class System:
     def bucket(self) -> Any:
         return self.storage.bucket(BUCKET)
 
+    # --- events ---
+
+    def outcomes(self, function: str) -> list[str]:
+        """What became of every attempt to deliver an event to the function."""
+        return [note.detail["outcome"] for note in self.faults.history.of("event") if note.method == function]
+
+    @contextmanager
+    def recorded(self) -> Iterator[list[Change]]:
+        """Every change of a document from now on, to be told of again with `deliver`."""
+        changes: list[Change] = []
+
+        def hear(commit: Commit) -> None:
+            changes.extend(commit.changes)
+
+        stop = self.platform.firestore.subscribe(hear)
+        try:
+            yield changes
+        finally:
+            stop()
+
+    def deliver(self, change: Change, function: str, **attributes: str) -> requests.Response:
+        """Tell one function of a change, past the broker; some attributes of the event may be others."""
+        event: Event = event_of(change, Subscription(function, "", "flow_runs/{runId}"), location="nam5")
+        headers = {**event.headers, **{f"ce-{name}": value for name, value in attributes.items()}}
+        return self.call(function, data=event.body, headers=headers)
+
     # --- the world ---
+
+    @contextmanager
+    def holding(self, service: str, method: str, *, skip: int = 0) -> Iterator[Held]:
+        """One call is held at the service's door, before it has any effect, until the block is left."""
+        yield Held(self.faults.add(service=service, method=method, action=delay(HELD_FOR), times=1, skip=skip))
+        self.faults.clear()  # which lets go of it
+        self.settle()
 
     def later(self, seconds: float) -> None:
         """It is later now, for everybody."""
@@ -179,36 +231,11 @@ def forget_wiring() -> None:
             made.cache_clear()
 
 
-@contextmanager
-def hosted(platform: Platform) -> Iterator[System]:
-    """Every function of the project, in this process, subscribed to the platform's events."""
-    clock = HurriedClock()
-    lines: list[str] = []
-    log = JsonLog(lines.append, clock.now)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ARTIFACTS_BUCKET", BUCKET)
-        patch.setattr(runtime, "clock", lambda: clock)
-        patch.setattr(runtime, "log", lambda: log)
-        names = sorted(main.parent.name for main in FUNCTIONS.glob("*/main.py"))
-        apps = {f"/{name}": _app(name) for name in names}
-        server = make_server("127.0.0.1", 0, DispatcherMiddleware(NotFound(), apps), threaded=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        for name in names:
-            if name not in HTTP:
-                platform.eventarc.subscribe(
-                    Subscription(name, f"{url}/{name}/", "flow_runs/{runId}", Kind.WRITTEN, platform.project)
-                )
-        try:
-            yield System(platform, url, clock, lines)
-        finally:
-            server.shutdown()
-            server.server_close()
-            forget_wiring()
-
-
-def _app(name: str) -> Any:
-    return make_app(name, str(FUNCTIONS / name / "main.py"), "http" if name in HTTP else "cloudevent")
+def wait_until(holds: Callable[[], bool], seconds: float = SETTLED_WITHIN) -> None:
+    ends = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < ends, "it has not come to that"
+        time.sleep(0.002)
 
 
 def _name(name_or_uri: str) -> str:

@@ -50,7 +50,9 @@ def test_a_run_leaves_exactly_what_it_should(system: System, definition: dict[st
 
 def test_a_run_costs_eleven_writes_no_read_and_one_model_call(system: System, definition: dict[str, Any]) -> None:
     system.start(three_steps(definition))
-    writes = [entry for entry in system.platform.faults.history.of("write", service="firestore") if RUN in entry.resource]
+    writes = [
+        entry for entry in system.platform.faults.history.of("write", service="firestore") if RUN in entry.resource
+    ]
     assert len(writes) == 11
     assert system.calls("firestore", "Commit", f"*{RUN}") == 11
     assert system.calls("firestore", "BatchGetDocuments", f"*{RUN}") == 0
