@@ -54,7 +54,7 @@ class Runs(Protocol):
         """Runs whose `wakeAt` has come, and PENDING ones: no function may have seen those yet."""
 
     def unfinished(self) -> Iterator[Snapshot]:
-        """Every run whose status is not one of a finished run, odd ones included."""
+        """Every run whose status is not one of a finished run, odd ones included. One without a status is not found."""
 
 
 class Documents(Protocol):

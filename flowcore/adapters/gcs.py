@@ -57,7 +57,7 @@ class GcsArtifacts:
         return f"gs://{self._bucket.name}/{name}"
 
     def find(self, name: str, timeout: float = OBJECT_CALL) -> StoredObject | None:
-        with _translated(Code.GCS_READ_FAILED, self.uri(name)):
+        with translated(Code.GCS_READ_FAILED, self.uri(name)):
             blob = self._bucket.get_blob(name, retry=None, timeout=_Within(timeout))
         return self._stored(blob) if blob else None
 
@@ -72,7 +72,7 @@ class GcsArtifacts:
         blob = self._bucket.blob(name, chunk_size=None if isinstance(content, bytes) else PIECE)
         blob.metadata = dict(metadata)
         time_left = _Within(timeout)
-        with _translated(Code.GCS_WRITE_FAILED, self.uri(name)):
+        with translated(Code.GCS_WRITE_FAILED, self.uri(name)):
             try:
                 blob.upload_from_file(
                     io.BytesIO(content) if isinstance(content, bytes) else _Pieces(content),
@@ -93,7 +93,7 @@ class GcsArtifacts:
     def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = OBJECT_CALL) -> StoredObject:
         blob = self._bucket.blob(name)
         blob.metadata = dict(metadata)
-        with _translated(Code.GCS_WRITE_FAILED, self.uri(name)):
+        with translated(Code.GCS_WRITE_FAILED, self.uri(name)):
             try:
                 blob.patch(retry=None, timeout=_Within(timeout))
             except api.NotFound as missing:
@@ -101,11 +101,9 @@ class GcsArtifacts:
         return self._stored(blob)
 
     def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes:
-        parts = _URI.fullmatch(uri)
-        if parts is None:
-            raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri!r} is not gs://bucket/object")
-        blob = self._client.bucket(parts["bucket"]).blob(parts["name"])
-        with _translated(Code.GCS_READ_FAILED, uri):
+        bucket, name = place_of(uri)
+        blob = self._client.bucket(bucket).blob(name)
+        with translated(Code.GCS_READ_FAILED, uri):
             content: bytes = blob.download_as_bytes(retry=None, timeout=_Within(timeout))
         return content
 
@@ -143,8 +141,16 @@ class _Pieces(io.RawIOBase):
         return given
 
 
+def place_of(uri: str) -> tuple[str, str]:
+    """Bucket and name."""
+    parts = _URI.fullmatch(uri)
+    if parts is None:
+        raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri!r} is not gs://bucket/object")
+    return parts["bucket"], parts["name"]
+
+
 @contextmanager
-def _translated(code: Code, what: str) -> Iterator[None]:
+def translated(code: Code, what: str) -> Iterator[None]:
     try:
         yield
     except api.NotFound as missing:

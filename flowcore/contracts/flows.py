@@ -18,6 +18,7 @@ from flowcore.domain.artifacts import canonical_json, sha256
 from flowcore.domain.errors import Code, ValidationError, shown
 from flowcore.domain.model import Snapshot
 from flowcore.domain.parse import parse_run
+from flowcore.domain.plain import plain_map
 from flowcore.domain.times import to_text
 
 FLOW_KEY = re.compile(r"[a-z][a-z0-9_]{0,99}")
@@ -84,11 +85,22 @@ def _value(name: str, about: object, parameters: Mapping[str, object]) -> object
     if default is not None and type(value) is not type(default):
         kind = type(default).__name__
         raise ValidationError(Code.INVALID_REQUEST, f"parameters.{name}: must be a {kind}, as its default is")
-    pattern = about.get("pattern")
-    for text in value if isinstance(value, list) else [value]:
-        if isinstance(pattern, str) and not (isinstance(text, str) and re.fullmatch(pattern, text)):
-            raise ValidationError(Code.INVALID_REQUEST, f"parameters.{name}: {shown(text)} does not match {pattern}")
+    if plain_map({name: value}) != {name: value}:
+        raise ValidationError(Code.INVALID_REQUEST, f"parameters.{name}: Firestore cannot hold this value")
+    _check_pattern(name, about.get("pattern"), value if isinstance(value, list) else [value])
     return value
+
+
+def _check_pattern(name: str, pattern: object, texts: list[object]) -> None:
+    if pattern is None:
+        return
+    try:
+        fits = re.compile(str(pattern)).fullmatch
+    except re.error:
+        _unusable(f"parameters.{name}.pattern", f"{shown(pattern)} is no regular expression")
+    for text in texts:
+        if not (isinstance(text, str) and fits(text)):
+            raise ValidationError(Code.INVALID_REQUEST, f"parameters.{name}: {shown(text)} does not match {pattern}")
 
 
 def _steps(steps: Mapping[str, object], scope: Mapping[str, object]) -> Iterator[tuple[str, dict[str, object]]]:

@@ -80,6 +80,7 @@ def test_values_are_not_looked_into_for_placeholders() -> None:
         ({"symbol": "btc/usdt"}, "parameters.symbol: 'btc/usdt' does not match [A-Z0-9]+"),
         ({"symbol": 3}, "parameters.symbol: a int does not match [A-Z0-9]+"),
         ({"timeframes": "1M"}, "parameters.timeframes: must be a list, as its default is"),
+        ({"images": 2**70}, "parameters.images: Firestore cannot hold this value"),
         ({"images": True}, "parameters.images: must be a int, as its default is"),
     ],
 )
@@ -101,6 +102,7 @@ def test_a_parameter_without_a_default_is_demanded() -> None:
         ({**DEFINITION, "steps": {"a": "b"}}, "steps.a", "must be a map"),
         ({**DEFINITION, "parameters": ["symbol"]}, "parameters", "must be a map"),
         ({**DEFINITION, "parameters": {"symbol": "BTC"}}, "parameters.symbol", "must be a map"),
+        ({**DEFINITION, "parameters": {"symbol": {"pattern": "["}}}, "parameters.symbol.pattern", "regular expression"),
         (with_step("x", inputs={"a": "${symbl}"}), "steps.x.inputs.a", "did you mean 'symbol'?"),
         (with_step("x", inputs={"a": ["${timeframes.7}"]}), "steps.x.inputs", "no '7' in it"),
         (with_step("x", timeframe="${timeframe}"), "steps.x.timeframe", "no parameter of the flow"),

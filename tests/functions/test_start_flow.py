@@ -7,6 +7,8 @@ import pytest
 import requests
 
 from emulator.faults import drop_after, status
+from flowcore import runtime
+from flowcore.ports import Documents
 from flowcore.testing.builders import a_step
 from tests.functions.probe.provider import Provider
 from tests.functions.system import System
@@ -184,8 +186,20 @@ def test_firestore_out_of_order_is_a_503_with_a_time_to_come_back(system: System
 
 @pytest.mark.acceptance("F8")
 @pytest.mark.usefixtures("flow")
-def test_what_nobody_foresaw_has_the_same_shape_and_keeps_its_words_to_itself(system: System) -> None:
-    answer = start(system, parameters={"symbol": "BTCUSDT", "days": 2**64})  # no Firestore holds that
+def test_a_number_that_no_document_holds_is_the_callers_mistake(system: System) -> None:
+    assert_problem(start(system, parameters={"symbol": "BTCUSDT", "days": 2**64}), 400, "INVALID_REQUEST")
+
+
+@pytest.mark.acceptance("F8")
+@pytest.mark.usefixtures("flow")
+def test_what_nobody_foresaw_has_the_same_shape_and_keeps_its_words_to_itself(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> Documents:
+        raise RuntimeError("the words of a secret")
+
+    monkeypatch.setattr(runtime, "documents", broken)
+    answer = start(system, parameters={"symbol": "BTCUSDT"})
     assert_problem(answer, 500, "INTERNAL")
-    assert str(2**64) not in answer.text
+    assert "secret" not in answer.text
     assert "start_failed" in [line["event"] for line in system.logs]

@@ -37,7 +37,7 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def log_events_of(path: Path) -> Iterator[tuple[int, str | None]]:
-    """Line and event of every `ctx.log.info("step_claimed", …)`; None where the event is computed."""
+    """Line and event of every `ctx.log.info("step_claimed", …)` or `log().info(…)`; None where it is computed."""
     for node in nodes_of(path):
         match node:
             case ast.Call(func=ast.Attribute(attr=level, value=owner), args=[event, *_]) if (
@@ -51,4 +51,6 @@ def _is_log(owner: ast.expr) -> bool:
     match owner:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name.lower().endswith("log")
+        case ast.Call(func=made):
+            return _is_log(made)
     return False
