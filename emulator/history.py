@@ -2,7 +2,8 @@
 
 Every call, every write and every object leaves one record with a sequence number. The newest records are kept in
 memory; a reader who asks in time with the last sequence it has seen misses nothing, and one who asks too late is told
-how many were dropped. With a file, every record is also appended there as a line of JSON, and nothing is ever dropped.
+how many were dropped. With a file, every record is also appended there as a line of JSON: nothing is ever dropped, and
+the next life of the platform goes on counting where this one ended.
 """
 
 import json
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 CAPACITY: Final = 200_000
 
@@ -46,14 +47,18 @@ class Page:
 class History:
     """Append-only and bounded. Appending never waits for a reader."""
 
-    def __init__(
-        self, *, capacity: int = CAPACITY, path: Path | None = None, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, *, capacity: int = CAPACITY, clock: Callable[[], float] = time.time) -> None:
         self._records: deque[Record] = deque(maxlen=capacity)
         self._sequence = 0
         self._clock = clock
         self._news = threading.Condition()
-        self._file = path.open("a", encoding="utf-8", buffering=1) if path else None
+        self._file: BinaryIO | None = None
+
+    def keep(self, path: Path) -> None:
+        """From now on also in this file."""
+        with self._news:
+            self._sequence = max(self._sequence, _last_sequence(path))
+            self._file = path.open("ab", buffering=0)  # one write a record: a kill leaves half a line at most
 
     def record(self, kind: str, service: str, method: str, resource: str, **detail: Any) -> Record:
         with self._news:
@@ -61,7 +66,7 @@ class History:
             record = Record(self._sequence, self._clock(), kind, service, method, resource, detail)
             self._records.append(record)
             if self._file:
-                self._file.write(json.dumps(record.as_json(), default=str) + "\n")
+                self._file.write(json.dumps(record.as_json(), default=str).encode() + b"\n")
             self._news.notify_all()
             return record
 
@@ -91,5 +96,20 @@ class History:
             self._records.clear()
 
     def close(self) -> None:
-        if self._file:
-            self._file.close()
+        """Keep nothing in the file any more."""
+        with self._news:
+            if self._file:
+                self._file.close()
+            self._file = None
+
+
+def _last_sequence(path: Path) -> int:
+    """How far the file has counted. Half a line at its end is cut off: it was being written when its writer ended."""
+    path.touch()
+    newest, end = b'{"sequence": 0}', 0
+    with path.open("r+b") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                newest, end = line, end + len(line)
+        file.truncate(end)
+    return int(json.loads(newest)["sequence"])

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Final
 
 _PATIENCE: Final = 300.0  # seconds for one call
@@ -27,7 +28,10 @@ class Scheduler:
     def __init__(self, jobs: Sequence[Job], tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._repeat, args=(job,), name=job.name, daemon=True) for job in jobs]
+        self._threads = [
+            threading.Thread(target=self._repeat, args=(job,), name=f"scheduler-{job.name}", daemon=True)
+            for job in jobs
+        ]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -38,20 +42,25 @@ class Scheduler:
         self._ended.set()
 
     def _repeat(self, job: Job) -> None:
-        due = time.monotonic() + job.every
-        while not self._ended.wait(max(0.0, due - time.monotonic())):
-            due = max(due + job.every, time.monotonic())
-            if failure := _call(job):
+        due = time.time() + job.every
+        while not self._ended.wait(max(0.0, due - time.time())):
+            meant, due = due, following(due, job.every, now=time.time())
+            failure = _call(job, dt.datetime.fromtimestamp(meant, dt.UTC))
+            if failure and not self._ended.is_set():
                 self._tell(f"{job.name}: {failure}")
 
 
-def _call(job: Job) -> str | None:
+def following(due: float, every: float, now: float) -> float:
+    """The next moment of the job after one that was due, seen now: what was missed meanwhile stays so."""
+    return due + every * (1 + max(0.0, (now - due) // every))
+
+
+def _call(job: Job, meant: dt.datetime) -> str | None:
     """What went wrong, if something did."""
-    moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     headers = {
         "X-CloudScheduler": "true",
         "X-CloudScheduler-JobName": job.name,
-        "X-CloudScheduler-ScheduleTime": moment,
+        "X-CloudScheduler-ScheduleTime": meant.isoformat().replace("+00:00", "Z"),
         "User-Agent": "Google-Cloud-Scheduler",
     }
     request = urllib.request.Request(job.url, data=b"", headers=headers, method="POST")  # noqa: S310 - our own function
@@ -60,6 +69,6 @@ def _call(job: Job) -> str | None:
             answer.read()
     except urllib.error.HTTPError as refused:
         return f"answered {refused.code}"
-    except OSError as failure:
+    except (OSError, HTTPException) as failure:
         return f"no answer ({type(failure).__name__})"
     return None

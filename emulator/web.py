@@ -99,11 +99,12 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Listen no more, and hang up on whoever is still connected."""
-        self._http.shutdown()
+        """Listen no more, and hang up on whoever is still connected. Also for one that was never started."""
+        if self._thread.is_alive():
+            self._http.shutdown()
+            self._thread.join()
         self._http.server_close()
         self._http.hang_up()
-        self._thread.join()
 
 
 class _Listener(ThreadingHTTPServer):
@@ -137,7 +138,7 @@ class _Listener(ThreadingHTTPServer):
                 continue  # it hung up first
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle is weather; anything else is a bug, and told on stderr."""
+        """A client that goes away in the middle is weather; anything else is a bug, and told on stderr, too."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -161,6 +162,10 @@ class _Connection(BaseHTTPRequestHandler):
             reply = self.server.service(Request(self.command, self.path, self.headers, body))
         except Disconnected as end:
             self._hang_up(reset=end.refused)
+        except Exception as bug:  # noqa: BLE001 - whatever it is: a closed connection would look like weather
+            self.server.handle_error(self.request, self.client_address)
+            message = f"a bug here: {type(bug).__name__}: {bug}"
+            self._send(Reply.json({"error": {"code": 500, "status": "INTERNAL", "message": message}}, 500))
         else:
             self._send(reply)
 

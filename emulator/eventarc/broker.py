@@ -181,7 +181,12 @@ class Broker:
     @property
     def idle(self) -> bool:
         """Whether every commit was read, and no function has anything to wait for."""
-        return not self._commits.unfinished_tasks and all(lane.empty for lane in tuple(self._lanes.values()))
+        return not self._commits.unfinished_tasks and not self.busy
+
+    @property
+    def busy(self) -> list[str]:
+        """The functions with something to do, or to wait for."""
+        return [name for name, lane in tuple(self._lanes.items()) if not lane.empty]
 
     def clear(self) -> None:
         """Forget all events; those under way may still arrive, and leave no trace here."""

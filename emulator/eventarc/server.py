@@ -88,9 +88,9 @@ class EventarcServer(HttpService):
     def clear(self) -> None:
         self._broker.clear()
 
-    def quiet(self, timeout: float = 10.0) -> bool:
-        """Forget all events, also those that the ones under way still cause, and wait until these have ended."""
-        return _within(timeout, self._cleared_and_idle)
+    def quiet(self, timeout: float) -> list[str]:
+        """Forget all events, also those that the ones under way still cause. Returns who is not done in time."""
+        return [] if _within(timeout, self._cleared_and_idle) else self._broker.busy
 
     def settled(self, timeout: float) -> bool:
         """Wait until every event so far has arrived or was given up."""

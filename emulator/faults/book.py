@@ -117,6 +117,10 @@ class Faults:
     ) -> Handle:
         """Plan a fault for the calls that fit: `times` of them (all when None), after letting `skip` of them pass."""
         _check_shape(service, action)
+        if min(times or 0, skip) < 0 or not 0 <= probability <= 1:
+            raise ValueError(
+                f"times: {times}, skip: {skip}, probability: {probability}: none is negative, the last one at most 1"
+            )
         chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
         return self._plan(
             Handle(self._identity(), Call(service, method, resource), action, times, skip, probability, chance)

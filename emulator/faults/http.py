@@ -75,11 +75,15 @@ def _history(faults: Faults, query: Mapping[str, str]) -> dict[str, Any]:
     return {"records": [record.as_json() for record in page.records], "next": page.next, "dropped": page.dropped}
 
 
-def _planned(faults: Faults, wish: Mapping[str, Any]) -> Handle:
+def _planned(faults: Faults, wish: Any) -> Handle:
+    if not isinstance(wish, dict):
+        raise ValueError(f"a fault is an object, not {json.dumps(wish)}")
     if unknown := set(wish) - {"action", *WHERE, *HOW}:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}; a fault has action, {', '.join(WHERE + HOW)}")
     if "action" not in wish:
         raise ValueError("a fault needs an action; see emulator/faults/http.py for what there is")
+    if odd := [name for name in HOW if isinstance(wish.get(name), str)]:
+        raise ValueError(", ".join(f"{name}: {wish[name]!r} is not a number" for name in odd))
     action = wish["action"]
     if isinstance(action, dict) and "limitWrites" in action:
         return faults.limit_writes(
@@ -99,7 +103,8 @@ def action_from(wish: Any) -> Fault:
         case {"hang": seconds}:
             return hang(float(seconds), applied=applied)
         case {"status": code}:
-            return status(code, told.get("message"), retry_after=told.get("retryAfter"), applied=applied)
+            wait = float(told["retryAfter"]) if "retryAfter" in told else None
+            return status(code, told.get("message"), retry_after=wait, applied=applied)
         case {"shape": str(name)}:
             return shape(name, float(told.get("seconds", 0)))
         case {"drop": True} | {"drop_after": True} | {"refuse": True}:

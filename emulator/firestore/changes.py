@@ -117,10 +117,9 @@ class Feed:
         """Go on where an earlier life stopped counting and keeping."""
         self.lost_through, self.kept_since, self.sequence = lost_through, time, sequence
 
-    def forget(self, database: str, time: int) -> None:
-        """Nobody shall see any more what a database was like before this time."""
+    def forget(self, database: str) -> None:
+        """As though nothing had ever happened there: its past is empty, and that of the others is as it was."""
         self._recent = deque(commit for commit in self._recent if commit.database != database)
-        self.kept_since = time
         self.has_dropped = True
 
 

@@ -1,12 +1,15 @@
-"""Firestore on a port: gRPC for the client library, and beside it HTTP for the one call that only emulators have.
+"""Firestore on a port: gRPC for the client library, and beside it HTTP for the calls that only emulators have.
 
     DELETE /emulator/v1/projects/P/databases/D/documents      forget everything in a database
+    /__faults, /__calls, /__history                           as everywhere
 
-gRPC's server does not share its port with HTTP/1.1, so that call has a port of its own: the next one, or a named one.
+gRPC's server does not share its port with HTTP/1.1, so these have a port of their own: the next one, or a named one.
 """
 
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -15,6 +18,7 @@ import grpc
 
 from emulator import web
 from emulator.faults import Faults
+from emulator.faults.http import answer, mounted
 from emulator.firestore import audit, paths
 from emulator.firestore.changes import Commit
 from emulator.firestore.errors import Refused
@@ -47,8 +51,12 @@ class FirestoreServer:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS),  # of clients that listen in silence
             ],
         )
-        self.port: Final = _bound(self._grpc, port)
-        self._web = web.Server(self._http, (self.port + 1 if port else 0) if http_port is None else http_port)
+        with ExitStack() as taken:
+            taken.callback(self.store.close)
+            self._web = web.Server(self._http, (port + 1 if port else 0) if http_port is None else http_port)
+            taken.callback(self._web.stop)
+            self.port: Final = _bound(self._grpc, port)  # last: gRPC lets go of a port only after a life on it
+            taken.pop_all()
         self.store.feed.subscribe(lambda commit: audit.record(commit, self.faults.history))
 
     @property
@@ -92,6 +100,9 @@ class FirestoreServer:
             self.store.clear(database)
 
     def _http(self, request: web.Request) -> web.Reply:
+        if mounted(request.path):
+            face = answer(self.faults, request.method, request.path, request.query, request.body)
+            return web.Reply.json(face.value, face.status)
         if request.method == "GET" and request.path == "/":
             return web.Reply(body=b"Ok\n")
         path = unquote(request.path)
@@ -109,7 +120,11 @@ class FirestoreServer:
 
 
 def _bound(server: grpc.Server, port: int) -> int:
-    try:
-        return int(server.add_insecure_port(f"{web.LOOPBACK}:{port}"))
-    except RuntimeError as error:
-        raise web.PortTaken(port, "somebody else listens there") from error
+    """A plain socket tries first: about a port that is taken, gRPC complains on stderr, and does not say why."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((web.LOOPBACK, port))
+        except OSError as error:
+            raise web.PortTaken(port, error.strerror or str(error)) from error
+    return int(server.add_insecure_port(f"{web.LOOPBACK}:{port}"))

@@ -1,7 +1,7 @@
 """google.firestore.v1.Firestore over gRPC: which call goes where, what can go wrong with it, how a refusal travels.
 
 Every call passes the faults, with its name and the path of what it touches (`flow_runs/r1`, below the database's
-documents), before it has any effect and again before its reply is sent.
+documents; of a batch `flow_runs/r1,flow_runs/r2`), before it has any effect and again before its reply is sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from emulator.firestore.writing import Writing
 
 SERVICE: Final = "firestore"
 PREFIX: Final = "/google.firestore.v1.Firestore/"
-MOST_NAMES: Final = 8  # of a batch, in its name for faults and counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +222,11 @@ def _targets(request: Any) -> list[str]:
 
 
 def _batch(request: Any) -> str:
-    return ",".join(_targets(request)[:MOST_NAMES])
+    return ",".join(_targets(request))
 
 
 def _several(names: Any) -> str:
-    return ",".join(paths.relative(name) for name in list(names)[:MOST_NAMES])
+    return ",".join(paths.relative(name) for name in names)
 
 
 def _queried(parent: str, query: wire.StructuredQuery) -> str:

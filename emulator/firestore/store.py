@@ -140,7 +140,7 @@ class Store:
 
     def _forget(self, database: str) -> None:
         self._databases.pop(database, None)
-        self.feed.forget(database, self.now())
+        self.feed.forget(database)
 
     def _sync(self, number: int) -> None:
         if self._journal and number:

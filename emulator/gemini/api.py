@@ -41,10 +41,8 @@ class Api:
         if mounted(request.path):
             told = face(self._faults, request.method, request.path, request.query, request.body)
             return Reply.json(told.value, told.status)
-        if request.path == "/__script":
-            return self._scripted(request)
         try:
-            return self._answered(request)
+            return self._scripted(request) if request.path == "/__script" else self._answered(request)
         except GeminiError as error:
             return _refused(error)
         except StatusReturned as end:
@@ -61,20 +59,21 @@ class Api:
                 return Reply.json({"models": [_shown(name) for name in MODELS]})
             if model not in MODELS:
                 raise errors.no_model(version, model, method)
-            return self._done(request, model, method, fault)
+            reply = self._done(request, model, method, fault)
+            if reply is None:
+                raise errors.no_model(version, model, method)
+            return reply
 
-    def _done(self, request: Request, model: str, method: str, fault: Fault) -> Reply:
+    def _done(self, request: Request, model: str, method: str, fault: Fault) -> Reply | None:
         match request.method, method:
             case "GET", "get":
                 return Reply.json(_shown(model))
             case "POST", "countTokens":
                 prompt = parse(_json(request))
                 return Reply.json({"totalTokens": prompt.text_tokens + prompt.image_tokens})
-            case "POST", "generateContent":
+            case "POST", "generateContent" | "streamGenerateContent":
                 return self._generated(request, model, method, fault)
-            case "POST", "streamGenerateContent":
-                return self._generated(request, model, method, fault)
-        raise errors.no_model("v1beta", model, method)
+        return None
 
     def _generated(self, request: Request, model: str, method: str, fault: Fault) -> Reply:
         prompt = parse(_json(request))
@@ -119,7 +118,9 @@ class Api:
         if request.method == "DELETE":
             self._script.clear()
         else:
-            wish = request.json()
+            wish = _json(request)
+            if not isinstance(wish, dict) or "say" not in wish:
+                raise invalid('A line of the script is {"say": text or value, "when": "…", "times": 1}.')
             self._script.say(wish["say"], when=wish.get("when", ""), times=wish.get("times", 1))
         return Reply.json({})
 

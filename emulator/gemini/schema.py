@@ -69,6 +69,8 @@ class _Writer:
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
+            if not schema["enum"]:
+                raise Unfit("it allows nothing")
             return self._source.choice(schema["enum"])
         for word in ("anyOf", "oneOf"):
             if word in schema:
@@ -126,9 +128,10 @@ class _Writer:
         raise Unfit("; ".join(reasons) or "it allows nothing")
 
     def _all_of(self, base: Schema, parts: Sequence[Any], path: Path, index: int) -> Any:
-        with self._inside(*(part["$ref"] for part in parts if part is not True and "$ref" in part)) as targets:
+        written = [part for part in parts if not isinstance(part, bool)]
+        with self._inside(*(part["$ref"] for part in written if "$ref" in part)) as targets:
             merged = dict(base)
-            for part in (*targets, *(_without(part, "$ref") for part in parts if part is not True)):
+            for part in (*targets, *(_without(part, "$ref") for part in written), False not in parts):
                 merged = _merged(merged, part)
             return self.write(merged, path, index)
 
@@ -160,7 +163,8 @@ class _Writer:
         result = first[:most]
         try:
             while len(result) < wanted and items is not False:
-                result.append(self.write(items, path, len(result)))
+                allowed = _unused(items, result) if schema.get("uniqueItems") else items
+                result.append(self.write(allowed, path, len(result)))
         except Unfit:
             if len(result) < least:
                 raise
@@ -190,6 +194,13 @@ def _type(schema: Schema) -> str:
 
 def _without(schema: Schema, word: str) -> dict[str, Any]:
     return {name: value for name, value in schema.items() if name != word}
+
+
+def _unused(schema: Any, values: Sequence[Any]) -> Any:
+    """The same schema without the choices that were made already."""
+    if schema is True or "enum" not in schema:
+        return schema
+    return {**schema, "enum": [option for option in schema["enum"] if option not in values]}
 
 
 def _merged(base: Schema, more: Any) -> dict[str, Any]:

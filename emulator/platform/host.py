@@ -50,6 +50,8 @@ class FirestoreLike(Source, Protocol):
 
     @property
     def host(self) -> str: ...
+    @property
+    def http_url(self) -> str: ...
     def clear_all(self) -> None: ...
 
 
@@ -101,7 +103,8 @@ class Platform:
     @property
     def exports(self) -> dict[str, str]:
         """What to put into the environment of whoever uses the platform."""
-        return {**self._for_clients(), "EVENTARC_EMULATOR": self.eventarc.url}
+        ours = {"FIRESTORE_EMULATOR_HTTP": self.firestore.http_url, "EVENTARC_EMULATOR": self.eventarc.url}
+        return {**self._for_clients(), **ours}
 
     @property
     def functions(self) -> dict[str, Process]:
@@ -136,10 +139,11 @@ class Platform:
         """Wait until every event so far has arrived or was given up."""
         return self.eventarc.settled(timeout)
 
-    def reset(self) -> None:
+    def reset(self, within: float = 10.0) -> None:
         """As though it had just been started: nothing stored, planned, counted or under way."""
         self.faults.clear()
-        self.eventarc.quiet()
+        if busy := self.eventarc.quiet(within):
+            raise PlatformFailed(f"{', '.join(busy)}: still at work on an event after {within:g} s: nothing is clean")
         self.firestore.clear_all()
         for service in self._services.values():
             service.reset()
@@ -150,6 +154,9 @@ class Platform:
 
     def _start(self) -> None:
         self._start_services()
+        if self._data_dir:  # which is ours alone from here on
+            self.faults.history.keep(self._data_dir / "history.jsonl")
+            self._running.callback(self.faults.history.close)
         self._start_firestore()
         if self._wanted:
             guard = self._guardian()

@@ -84,6 +84,10 @@ class OfficialFirestore:
         return f"{LOOPBACK}:{self.port}"
 
     @property
+    def http_url(self) -> str:
+        return f"http://{self.host}"
+
+    @property
     def sequence(self) -> int:
         with self._lock:
             return self._feed.sequence

@@ -50,7 +50,8 @@ class Process:
         self._log = log
         self._guard = guard
         self._stopping = threading.Event()
-        self._renewing = threading.Event()
+        self._hurry = threading.Event()  # whoever waits before the next start waits no longer
+        self._outdated: subprocess.Popen[str] | None = None  # the one that was to make room for its successor
         self._process = self._spawned()
         self._supervisor = threading.Thread(target=self._supervise, name=f"host-{program.name}", daemon=True)
         self._supervisor.start()
@@ -89,25 +90,27 @@ class Process:
             time.sleep(0.02)
 
     def renew(self) -> None:
-        """End it; another one follows at once."""
-        self._renewing.set()
-        old = self._process
-        self._signal(signal.SIGTERM)
-        try:
-            old.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
+        """End it, if it is alive; another one follows at once."""
+        old = self._outdated = self._process
+        self._hurry.set()
+        if old.poll() is None:
+            _signal(old, signal.SIGTERM)
+            try:
+                old.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                _signal(old, signal.SIGKILL)
 
     def stop(self) -> None:
         """Ask it to end; insist when it does not."""
         self.begin_to_stop()
         self._supervisor.join(GRACE)
-        self._signal(signal.SIGKILL)
+        _signal(self._process, signal.SIGKILL)
         self._supervisor.join()
 
     def begin_to_stop(self) -> None:
         self._stopping.set()
-        self._signal(signal.SIGTERM)
+        self._hurry.set()
+        _signal(self._process, signal.SIGTERM)
 
     def _supervise(self) -> None:
         pause = FIRST_PAUSE
@@ -117,20 +120,27 @@ class Process:
             self._bury()
             if self._stopping.is_set():
                 return
-            if self._renewing.is_set():
-                self._renewing.clear()
-            elif not self._program.kept_alive:
-                self._log.tell(self.name, f"died ({_told(code)}), and what it knew with it; start the platform again")
-                return
-            else:
+            if self._process is not self._outdated:
+                if not self._program.kept_alive:
+                    self._log.tell(
+                        self.name, f"died ({_told(code)}), and what it knew with it; start the platform again"
+                    )
+                    return
                 pause = FIRST_PAUSE if time.monotonic() - born > LIVED else min(2 * pause, LONGEST_PAUSE)
                 self._log.tell(self.name, f"died ({_told(code)}); a new one starts in {pause:.1f} s")
-                if self._stopping.wait(pause):
+                if self._waited_to_the_end(pause):
                     return
                 self.restarts += 1
             self._process = self._spawned()
             if self._stopping.is_set():  # asked to end between the two lines above: nobody else would tell the new one
-                self._signal(signal.SIGTERM)
+                _signal(self._process, signal.SIGTERM)
+
+    def _waited_to_the_end(self, pause: float) -> bool:
+        """Wait before the next start; true when none is wanted any more."""
+        self._hurry.clear()
+        if not self._stopping.is_set():
+            self._hurry.wait(pause)
+        return self._stopping.is_set()
 
     def _spawned(self) -> "subprocess.Popen[str]":
         process = subprocess.Popen(  # noqa: S603 - running it is the point
@@ -155,12 +165,13 @@ class Process:
                     self._log.tell(self.name, line.rstrip())
 
     def _bury(self) -> None:
-        self._signal(signal.SIGKILL)  # its workers, who may not have noticed
+        _signal(self._process, signal.SIGKILL)  # its workers, who may not have noticed
         self._guard.release(self._process.pid)
 
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+
+def _signal(process: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
 
 
 def _told(code: int) -> str:

@@ -31,13 +31,13 @@ TARGET: Final = "/b/(?P<target_bucket>[^/]+)/o/(?P<target>[^/]+)"
 
 
 class Api:
-    """The JSON API over one store."""
+    """The JSON API over one store, and the uploads to it that are under way."""
 
-    def __init__(self, store: Store, faults: Faults) -> None:
+    def __init__(self, store: Store, sessions: Sessions, faults: Faults) -> None:
         self._faults = faults
         buckets = bucket_routes.BucketRoutes(store)
         objects = object_routes.ObjectRoutes(store)
-        uploads = upload_routes.UploadRoutes(store, Sessions())
+        uploads = upload_routes.UploadRoutes(store, sessions)
         self._routes: list[tuple[str, re.Pattern[str], Route]] = [
             (verb, re.compile(path), route)
             for verb, path, route in (

@@ -7,6 +7,7 @@ from emulator.service import HttpService
 from emulator.storage.api import Api
 from emulator.storage.disk import Disk, Memory
 from emulator.storage.store import Store
+from emulator.storage.uploads import Sessions
 
 
 class StorageServer(HttpService):
@@ -15,8 +16,9 @@ class StorageServer(HttpService):
     def __init__(self, *, port: int = 0, data_dir: Path | None = None, faults: Faults | None = None) -> None:
         faults = faults or Faults()
         self.store = Store(Disk(data_dir) if data_dir else Memory(), faults.history)
+        self._sessions = Sessions()
         try:
-            super().__init__(Api(self.store, faults), port=port, faults=faults)
+            super().__init__(Api(self.store, self._sessions, faults), port=port, faults=faults)
         except OSError:
             self.store.close()  # the port is taken; the folder must not stay so
             raise
@@ -26,4 +28,5 @@ class StorageServer(HttpService):
         self.store.close()
 
     def reset(self) -> None:
+        self._sessions.clear()
         self.store.clear()

@@ -80,7 +80,6 @@ class UploadRoutes:
         def run() -> Reply:
             conditions = Conditions.of(request.query)
             self._store.check(bucket, name, conditions)
-            announced = request.headers.get("X-Upload-Content-Length")
             content_type = request.headers.get("X-Upload-Content-Type")
             identity = self._sessions.begin(
                 Session(
@@ -89,7 +88,7 @@ class UploadRoutes:
                     _described(content_type, metadata),
                     conditions,
                     _claimed(request, metadata),
-                    int(announced) if announced else None,
+                    _announced(request),
                 )
             )
             path = f"/upload/storage/v1/b/{bucket}/o?uploadType=resumable&name={quote(name, safe='')}"
@@ -125,6 +124,13 @@ def _described(content_type: str | None, metadata: dict[str, Any]) -> dict[str, 
 
 def _claimed(request: Request, metadata: dict[str, Any]) -> Checksums:
     return Checksums.claimed(metadata, request.headers.get("X-Goog-Hash"), request.headers.get("Content-MD5"))
+
+
+def _announced(request: Request) -> int | None:
+    text = request.headers.get("X-Upload-Content-Length")
+    if text is not None and not text.isdigit():
+        raise invalid(f"Invalid value for X-Upload-Content-Length: {text!r} is not a number of bytes.")
+    return int(text) if text else None
 
 
 def _two_parts(request: Request) -> list[tuple[str, bytes]]:

@@ -108,3 +108,7 @@ class Sessions:
         self.find(identity)
         with self._lock:
             self._sessions.pop(identity, None)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._sessions.clear()

@@ -316,6 +316,11 @@ def test_face_shows_counters_and_history() -> None:
         ({"action": "drop", "tiems": 1}, "unknown: tiems"),
         ({"service": "storage", "action": {"shape": "safety"}}, "no shape 'safety'"),
         ({"action": {"limitWrites": 0}}, "lets nothing through"),
+        ({"action": "drop", "times": "2"}, "times: '2'"),
+        ({"action": "drop", "skip": -1}, "skip: -1"),
+        ({"action": "drop", "probability": 30}, "probability: 30"),
+        ({"action": {"status": 429, "retryAfter": "soon"}}, "soon"),
+        (["drop"], "a fault is an object"),
     ],
 )
 def test_mistake_is_answered_with_words(wish: Any, words: str) -> None:

@@ -68,10 +68,27 @@ def test_records_are_found_by_kind_and_service() -> None:
     assert history.of("write", service="storage") == []
 
 
+def kept(path: Path) -> list[tuple[int, str]]:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [(line["sequence"], line["resource"]) for line in lines]
+
+
 def test_file_keeps_what_memory_drops(tmp_path: Path) -> None:
-    history = History(capacity=1, path=tmp_path / "history.jsonl")
+    history = History(capacity=1)
+    history.keep(tmp_path / "history.jsonl")
     for number in range(5):
         history.record("call", "storage", "objects.get", f"b/{number}")
     history.close()
-    lines = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
-    assert [line["resource"] for line in lines] == [f"b/{number}" for number in range(5)]
+    history.record("call", "storage", "objects.get", "b/after the end")
+    assert kept(tmp_path / "history.jsonl") == [(number + 1, f"b/{number}") for number in range(5)]
+
+
+def test_another_life_goes_on_in_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text('{"sequence": 7, "resource": "b/old"}\n{"sequence": 8, "reso')  # killed while it wrote
+    history = History()
+    history.keep(path)
+    history.record("call", "storage", "objects.get", "b/new")
+    history.close()
+    assert kept(path) == [(7, "b/old"), (8, "b/new")]
+    assert history.since().dropped == 7

@@ -33,6 +33,8 @@ def echo(request: Request) -> Reply:
             return Reply(204)
         case "/cut":
             return Reply(200, b"0123456789", cut=4)
+        case "/bug":
+            raise KeyError("say")
     return Reply(200, request.body or request.method.encode())
 
 
@@ -53,6 +55,15 @@ def test_connection_is_kept_for_the_next_request_and_no_reply_waits() -> None:
         assert session.head(server.url, timeout=5).headers["Content-Length"] == "4"
         assert session.get(server.url, timeout=5).content == b"GET"
         assert len(server._http._open) == 1
+
+
+def test_a_bug_is_not_taken_for_weather(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as server, requests.Session() as session:
+        reply = session.get(f"{server.url}/bug", timeout=5)
+        assert reply.status_code == 500
+        assert reply.json()["error"] == {"code": 500, "status": "INTERNAL", "message": "a bug here: KeyError: 'say'"}
+        assert session.get(server.url, timeout=5).ok
+    assert "Traceback" in capsys.readouterr().err
 
 
 def test_ends_of_a_connection_can_be_told_apart() -> None:

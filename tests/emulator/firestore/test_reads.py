@@ -10,6 +10,7 @@ from google.api_core.exceptions import InvalidArgument, MethodNotImplemented
 from google.cloud import firestore
 from google.cloud.firestore_v1 import types
 
+from emulator.firestore.server import FirestoreServer
 from tests.emulator.firestore.client import fields_of, fill, ids, time_of
 from tests.emulator.firestore.conftest import Place
 
@@ -76,6 +77,31 @@ def test_a_database_can_be_cleared(db: firestore.Client, another: Connect, place
     assert ids(db.collection("a")) == []
     assert ids(other.collection("a")) == ["b", "c"]
     db.document("a/b").create({"v": 1})
+
+
+def test_a_clear_disturbs_nobody_in_another_database(db: firestore.Client, another: Connect, place: Place) -> None:
+    other = another(f"{db.project}-other")
+    for client in (db, other):
+        fill(client, "a", b=1, c=2)
+    transaction = db.transaction(max_attempts=1)
+
+    @firestore.transactional
+    def read_twice(transaction: firestore.Transaction) -> list[dict[str, Any] | None]:
+        first = db.document("a/b").get(transaction=transaction)
+        url = f"{place.http_url}/emulator/v1/projects/{other.project}/databases/(default)/documents"
+        assert requests.delete(url, timeout=10).status_code == 200
+        return [first.to_dict(), db.document("a/c").get(transaction=transaction).to_dict()]
+
+    assert read_twice(transaction) == [{"v": 1}, {"v": 2}]
+    assert ids(other.collection("a")) == []
+
+
+def test_the_past_of_a_cleared_database_is_empty(ours: firestore.Client, server: FirestoreServer) -> None:
+    fill(ours, "a", b=1)
+    then = ours.document("a/b").get().read_time
+    server.clear(ours.project)
+    fill(ours, "a", c=1)
+    assert [document.id for document in ours.collection("a").stream(read_time=then)] == []
 
 
 # --- lists ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import requests
+from google.api_core.exceptions import ServiceUnavailable
+from google.cloud import firestore
 
 from emulator.firestore import server as module
 from emulator.firestore.server import FirestoreServer
@@ -29,6 +31,18 @@ def test_it_is_told_apart_from_other_http(server: FirestoreServer) -> None:
     assert requests.get(server.http_url, timeout=5).text == "Ok\n"
     assert requests.delete(f"{server.http_url}/emulator/v1/projects/p", timeout=5).status_code == 404
     assert requests.delete(f"{server.http_url}/emulator/v1/nonsense/documents", timeout=5).status_code == 400
+
+
+def test_faults_are_planned_and_calls_are_counted_by_http(server: FirestoreServer, ours: firestore.Client) -> None:
+    wish = {"service": "firestore", "method": "Commit", "action": {"status": 503}, "times": 1}
+    requests.post(f"{server.http_url}/__faults", json=wish, timeout=5).raise_for_status()
+    with pytest.raises(ServiceUnavailable):
+        ours.document("runs/by-http").set({"n": 1}, retry=None)
+    (told,) = requests.get(f"{server.http_url}/__faults", timeout=5).json()["faults"]
+    requests.delete(f"{server.http_url}/__faults", timeout=5).raise_for_status()
+    calls = requests.get(f"{server.http_url}/__calls", timeout=5).json()["calls"]
+    assert told["fired"] == 1
+    assert {"service": "firestore", "method": "Commit", "resource": "runs/by-http", "count": 1} in calls
 
 
 def test_it_stops_and_lets_go_of_its_port() -> None:

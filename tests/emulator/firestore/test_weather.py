@@ -110,6 +110,18 @@ def test_reads_have_weather_too(doc: firestore.DocumentReference, ours: firestor
         list(ours.collection("runs").stream(retry=impatient))
 
 
+def test_a_fault_finds_its_document_wherever_it_stands_in_a_batch(ours: firestore.Client, faults: Faults) -> None:
+    planned = faults.add(service="firestore", resource="*runs/r11*", action=status(503))
+    batch = ours.batch()
+    for number in range(12):
+        batch.set(ours.document(f"runs/r{number}"), {"n": number})
+    with pytest.raises(ServiceUnavailable):
+        batch.commit(retry=ONCE)
+    with pytest.raises(ServiceUnavailable):
+        list(ours.get_all([ours.document(f"runs/r{number}") for number in range(12)], retry=ONCE))
+    assert planned.fired == 2
+
+
 def test_a_listener_comes_back_after_a_drop(doc: firestore.DocumentReference, faults: Faults) -> None:
     planned = faults.add(service="firestore", method="Listen", action=drop(), times=1)
     heard = threading.Event()

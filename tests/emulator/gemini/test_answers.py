@@ -156,6 +156,9 @@ SCHEMAS: dict[str, Any] = {
     "bare value": {"type": "boolean"},
     "anything": {},
     "numbers to choose from": {"type": "integer", "enum": [1, 2, 3]},
+    "each word once": {"type": "array", "items": {"enum": ["up", "down", "flat"]}, "minItems": 3, "uniqueItems": True},
+    "all of nothing in particular": {"allOf": [{}, True, {"type": "integer"}]},
+    "at most each word once": {"type": "array", "items": {"enum": ["up"]}, "uniqueItems": True},
 }
 
 
@@ -266,6 +269,12 @@ def test_script_is_written_by_http(server: GeminiServer, client: genai.Client) -
     assert ask(client, "hello").text != '{"a": 1}'
 
 
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"when": "x"}'])
+def test_a_line_of_the_script_that_makes_no_sense_is_refused(server: GeminiServer, body: bytes) -> None:
+    reply = requests.post(f"{server.url}/__script", data=body, timeout=10)
+    assert (reply.status_code, reply.json()["error"]["status"]) == (400, "INVALID_ARGUMENT")
+
+
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
@@ -273,6 +282,15 @@ def test_unknown_model_is_not_found(client: genai.Client) -> None:
     with pytest.raises(errors.ClientError, match="models/gemini-99 is not found for API version v1") as caught:
         ask(client, "hello", model="gemini-99")
     assert (caught.value.code, caught.value.status) == (404, "NOT_FOUND")
+
+
+def test_unknown_method_is_not_found(server: GeminiServer) -> None:
+    for version in ("v1", "v1beta"):
+        url = f"{server.url}/{version}/models/{MODEL}:embedContent?key={KEY}"
+        reply = requests.post(url, json={}, timeout=10)
+        assert reply.status_code == 404
+        words = f"is not found for API version {version}, or is not supported for embedContent"
+        assert words in reply.json()["error"]["message"]
 
 
 def test_wrong_key_is_not_valid(server: GeminiServer) -> None:
@@ -300,6 +318,9 @@ def deep(levels: int) -> dict[str, Any]:
         ({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}, "contains itself"),
         ({"type": "string", "pattern": "^(?=.*z9)[a-z0-9]{17}$"}, "nothing was found that matches"),
         ({"type": "integer", "minimum": 3, "maximum": 2}, "not supported"),
+        ({"enum": []}, "allows nothing"),
+        ({"allOf": [False]}, "allows nothing"),
+        ({"type": "array", "items": {"enum": [1]}, "minItems": 2, "uniqueItems": True}, "allows nothing"),
         (deep(40), "nested too deeply"),
     ],
 )

@@ -1,6 +1,7 @@
 """What the host starts, what it says, and how it ends."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import requests
 
 from emulator.eventarc.ledger import State
 from emulator.faults import drop
-from emulator.platform import Log, Platform, PlatformFailed
+from emulator.platform import Function, Log, Platform, PlatformFailed
 from tests.emulator.eventarc.receiver import eventually
 from tests.emulator.firestore.client import connected
 from tests.emulator.platform.sockets import a_free_base, bound, listening
@@ -26,6 +27,7 @@ def test_it_is_ready_at_once_and_leaves_nothing_behind() -> None:
         assert time.monotonic() - began < 3
         assert platform.exports == {
             "FIRESTORE_EMULATOR_HOST": f"127.0.0.1:{base}",
+            "FIRESTORE_EMULATOR_HTTP": f"http://127.0.0.1:{base + 1}",
             "STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{base + 2}",
             "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{base + 3}",
             "GEMINI_API_KEY": "local-key",
@@ -49,15 +51,29 @@ def test_a_service_is_imported_when_it_starts() -> None:
 
 @pytest.mark.parametrize(
     ("offset", "part"),
-    [(0, "firestore"), (2, "storage"), (3, "gemini"), (4, "eventarc"), (5, "bigquery"), (6, "chart_img")],
+    [
+        (0, "firestore"),
+        (1, "firestore"),
+        (2, "storage"),
+        (3, "gemini"),
+        (4, "eventarc"),
+        (5, "bigquery"),
+        (6, "chart_img"),
+        (10, "toy"),
+    ],
 )
-def test_a_busy_port_is_a_clear_error(offset: int, part: str) -> None:
-    base = a_free_base()
+def test_a_busy_port_is_a_clear_error(
+    offset: int, part: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base, functions = a_free_base(), [toy(tmp_path / "seen")] if part == "toy" else []
     with bound(base + offset) as other:
         other.listen()
         with pytest.raises(PlatformFailed, match=f"{part}.*{base + offset}"):
-            Platform(port_base=base).start()
+            Platform(port_base=base, data_dir=tmp_path, functions=functions).start()
+    assert capfd.readouterr().err == ""
     assert not any(listening(base + place) for place in range(7))
+    with Platform(data_dir=tmp_path) as second:  # what was to be kept there can be opened again
+        assert second.firestore.sequence == 0
 
 
 def test_two_platforms_do_not_share_a_folder(tmp_path: Path) -> None:
@@ -93,6 +109,29 @@ def test_after_a_reset_nothing_is_left_and_nothing_comes(tmp_path: Path) -> None
     assert not seen.exists()
 
 
+SLOW = """
+import pathlib, time, functions_framework
+
+@functions_framework.cloud_event
+def run(event):
+    pathlib.Path("begun").touch()
+    while not pathlib.Path("released").exists():
+        time.sleep(0.01)
+"""
+
+
+def test_a_reset_that_cannot_end_a_function_says_so(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(SLOW)
+    with Platform(functions=[Function("slow", tmp_path, "run", "runs/{id}")]) as platform:
+        with connected(platform.firestore.host, platform.project) as db:
+            db.document("runs/r1").set({"v": 1})
+        assert eventually((tmp_path / "begun").exists)
+        with pytest.raises(PlatformFailed, match="slow: still at work"):
+            platform.reset(within=0.1)
+        (tmp_path / "released").touch()
+        platform.reset()
+
+
 def test_a_reset_also_forgets_what_an_earlier_life_has_kept(tmp_path: Path) -> None:
     with Platform(data_dir=tmp_path) as platform, connected(platform.firestore.host, "elsewhere", "second") as db:
         db.document("runs/r1").set({"v": 1})
@@ -101,12 +140,31 @@ def test_a_reset_also_forgets_what_an_earlier_life_has_kept(tmp_path: Path) -> N
         assert not db.document("runs/r1").get().exists
 
 
+def test_with_a_folder_the_history_is_kept_across_lives(tmp_path: Path) -> None:
+    for value in (1, 2):
+        with Platform(data_dir=tmp_path) as platform, connected(platform.firestore.host, platform.project) as db:
+            db.document("runs/r1").set({"v": value})
+    records = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
+    assert [record["sequence"] for record in records] == list(range(1, len(records) + 1))
+    assert [record["detail"]["after"] for record in records if record["kind"] == "write"] == [{"v": 1}, {"v": 2}]
+
+
 def test_one_plan_of_faults_serves_all_parts() -> None:
     with Platform() as platform:
         wish = {"service": "gemini", "action": {"status": 503}}
-        for url in (platform.eventarc.url, platform.storage.url, platform.gemini.url):
-            requests.post(f"{url}/__faults", json=wish, timeout=5).raise_for_status()
-        assert len(platform.faults.planned) == 3
+        parts = ("EVENTARC_EMULATOR", "STORAGE_EMULATOR_HOST", "GOOGLE_GEMINI_BASE_URL", "FIRESTORE_EMULATOR_HTTP")
+        for part in parts:
+            requests.post(f"{platform.exports[part]}/__faults", json=wish, timeout=5).raise_for_status()
+        assert len(platform.faults.planned) == len(parts)
+
+
+def test_whoever_has_the_exports_can_clear_a_database() -> None:
+    with Platform() as platform, connected(platform.firestore.host, platform.project) as db:
+        db.document("runs/r1").set({"v": 1})
+        documents = f"emulator/v1/projects/{platform.project}/databases/(default)/documents"
+        url = f"{platform.exports['FIRESTORE_EMULATOR_HTTP']}/{documents}"
+        requests.delete(url, timeout=5).raise_for_status()
+        assert not db.document("runs/r1").get().exists
 
 
 def test_the_program_ends_cleanly_on_ctrl_c() -> None:

@@ -12,7 +12,7 @@ import requests
 from google.api_core.exceptions import BadRequest, NotFound, PreconditionFailed
 
 from emulator.storage import StorageServer
-from tests.emulator.storage.client import Bucket, Client, put
+from tests.emulator.storage.client import Bucket, Client, connected, put
 
 KIB = 1024
 CHUNK = 256 * KIB
@@ -199,6 +199,21 @@ def test_gap_between_pieces_is_refused(begin: Begin) -> None:
 def test_other_size_than_announced_is_refused(begin: Begin, bucket: Bucket) -> None:
     assert piece(begin(size=10), "bytes 0-4/5", b"12345").status_code == 400
     assert not bucket.blob("big").exists()
+
+
+def test_size_that_is_no_number_is_refused(server: StorageServer, bucket: Bucket) -> None:
+    url = f"{server.url}/upload/storage/v1/b/{bucket.name}/o?uploadType=resumable&name=big"
+    reply = requests.post(url, headers={"X-Upload-Content-Length": "some"}, timeout=10)
+    assert (reply.status_code, "X-Upload-Content-Length" in reply.text) == (400, True)
+
+
+def test_a_reset_ends_uploads_under_way() -> None:
+    with StorageServer() as server, connected(server.url) as client:
+        bucket = client.create_bucket("begun")
+        url = bucket.blob("big").create_resumable_upload_session()
+        server.reset()
+        client.create_bucket("begun")
+        assert piece(url, "bytes 0-0/1", b"1").status_code == 404
 
 
 def test_last_piece_is_checked(begin: Begin, bucket: Bucket) -> None:
