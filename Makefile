@@ -11,14 +11,17 @@ UV     := $(shell command -v uv 2>/dev/null)
 STAMP  := $(VENV)/.installed-$(firstword $(shell { echo "$(PYTHON) $(CURDIR)"; $(PYTHON) -V 2>&1; cat pyproject.toml $(LOCK) 2>/dev/null; } | cksum))
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint explore mutants bench-coldstart lock clean
+.PHONY: help demo test lint explore mutants bench-coldstart pictures lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+demo: $(STAMP) ## the whole system once, on this machine: six functions, one market report
+	@$(PY) -m flowcore.cli demo
+
 test: lint ## everything a push has to pass: style, types, import contracts, docs, behaviour
 	@echo "tests"
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n auto --dist loadfile
 
 lint: $(STAMP) ## style and types only
 	@echo "style"
@@ -35,6 +38,9 @@ mutants: $(STAMP) ## break the kernel on purpose; each break must fail a test
 
 bench-coldstart: $(STAMP) ## from the start of a process to its first answer, beside the bare floor
 	@$(PY) -m tests.bench.coldstart
+
+pictures: $(STAMP) ## draw the pictures of the README anew; needs Chromium
+	@$(PY) -m tests.pictures
 
 # The venv is made anew and stamped last: an install that broke half-way is never taken for a good one.
 $(STAMP):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowcore.adapters.cloud_log import MASKED, JsonLog, redacted
 from flowcore.domain.errors import Code
 from flowcore.domain.model import Lease
-from flowcore.adapters.cloud_log import MASKED, JsonLog, redacted
 from flowcore.testing.world import T0
 from tests.domain.strategies import GARBAGE
 from tests.engine.stage import Stage, report_ready
