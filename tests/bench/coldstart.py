@@ -208,7 +208,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7, help="of each kind; the best counts (default: %(default)s)")
     parser.add_argument("functions", nargs="*", help="only these")
     options = parser.parse_args()
-    rows = []
+    rows: list[dict[str, Any]] = []
     with Platform() as platform, tempfile.TemporaryDirectory() as folder:
         os.environ.update(platform.exports)
         bench = Bench(platform, {**os.environ, "ARTIFACTS_BUCKET": BUCKET, "LOG_LEVEL": "ERROR"})

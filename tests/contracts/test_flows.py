@@ -34,7 +34,7 @@ DEFINITION: dict[str, Any] = {
 }
 
 
-def run(definition: Mapping[str, object] = DEFINITION, **parameters: object) -> dict[str, Any]:
+def run(definition: Mapping[str, object] = DEFINITION, /, **parameters: object) -> dict[str, Any]:
     given = {"symbol": "BTCUSDT", **parameters}
     return instantiate(definition, given, run_id="r-1", now=T0, trigger={"type": "USER", "source": "a test"})
 
@@ -86,7 +86,7 @@ def test_values_are_not_looked_into_for_placeholders() -> None:
 )
 def test_a_wrong_parameter_is_the_callers_mistake(parameters: dict[str, object], said: str) -> None:
     with pytest.raises(StepFailed) as refused:
-        run(**parameters)
+        run(DEFINITION, **parameters)
     assert (refused.value.error.code, refused.value.error.message) == (Code.INVALID_REQUEST, said)
 
 
