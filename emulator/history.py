@@ -1,9 +1,10 @@
 """What happened on the platform, in the order in which it happened, for whoever audits a run afterwards.
 
 Every call, every write and every object leaves one record with a sequence number. The newest records are kept in
-memory; a reader who asks in time with the last sequence it has seen misses nothing, and one who asks too late is told
-how many were dropped. With a file, every record is also appended there as a line of JSON: nothing is ever dropped, and
-the next life of the platform goes on counting where this one ended.
+memory, as many as fit: a write holds its document before and after, and these may be large. A reader who asks in time
+with the last sequence it has seen misses nothing, and one who asks too late is told how many were dropped. With a file,
+every record is also appended there as a line of JSON: nothing is ever dropped, and the next life of the platform goes
+on counting where this one ended.
 """
 
 import json
@@ -11,17 +12,20 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, BinaryIO, Final
 
 CAPACITY: Final = 200_000
+MOST_BYTES: Final = 64 * 1024 * 1024  # of what the records are about; a record itself is small
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing that happened. `kind` is "call", or what a call left behind: "write", "object", "event"."""
+    """One thing that happened. `kind` is "call", or what a call left behind: "write", "object", "event".
+
+    What there is to say of it is put into words when somebody asks: most records are never read.
+    """
 
     sequence: int
     time: float
@@ -29,10 +33,16 @@ class Record:
     service: str
     method: str
     resource: str
-    detail: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    size: int
+    tell: Callable[[], Mapping[str, Any]]
+
+    @property
+    def detail(self) -> Mapping[str, Any]:
+        return self.tell()
 
     def as_json(self) -> dict[str, Any]:
-        return {**{name: getattr(self, name) for name in self.__slots__}, "detail": dict(self.detail)}
+        told = ("sequence", "time", "kind", "service", "method", "resource")
+        return {**{name: getattr(self, name) for name in told}, "detail": dict(self.detail)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +57,13 @@ class Page:
 class History:
     """Append-only and bounded. Appending never waits for a reader."""
 
-    def __init__(self, *, capacity: int = CAPACITY, clock: Callable[[], float] = time.time) -> None:
-        self._records: deque[Record] = deque(maxlen=capacity)
+    def __init__(
+        self, *, capacity: int = CAPACITY, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._records: deque[Record] = deque()
+        self._capacity = capacity
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._sequence = 0
         self._clock = clock
         self._news = threading.Condition()
@@ -61,10 +76,19 @@ class History:
             self._file = path.open("ab", buffering=0)  # one write a record: a kill leaves half a line at most
 
     def record(self, kind: str, service: str, method: str, resource: str, **detail: Any) -> Record:
+        return self.record_large(kind, service, method, resource, 0, lambda: detail)
+
+    def record_large(  # noqa: PLR0917 - the five of `record`, and how to tell
+        self, kind: str, service: str, method: str, resource: str, size: int, tell: Callable[[], Mapping[str, Any]]
+    ) -> Record:
+        """Of something that holds so many bytes in memory; `tell` may be called at any time, or never."""
         with self._news:
             self._sequence += 1
-            record = Record(self._sequence, self._clock(), kind, service, method, resource, detail)
+            record = Record(self._sequence, self._clock(), kind, service, method, resource, size, tell)
             self._records.append(record)
+            self._bytes += size
+            while len(self._records) > self._capacity or self._bytes > self._most_bytes:
+                self._bytes -= self._records.popleft().size
             if self._file:
                 self._file.write(json.dumps(record.as_json(), default=str).encode() + b"\n")
             self._news.notify_all()
@@ -94,6 +118,7 @@ class History:
         """Forget the kept records. The sequence goes on, so that a reader never sees a number twice."""
         with self._news:
             self._records.clear()
+            self._bytes = 0
 
     def close(self) -> None:
         """Keep nothing in the file any more."""

@@ -20,9 +20,11 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from emulator.faults import Disconnected
+from emulator.faults.callers import Connection, called_from
 
 LOOPBACK: Final = "127.0.0.1"
 BODILESS: Final = frozenset({204, 304})
+PIECE: Final = 2**20
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,10 @@ class Request:
 
     def json(self) -> Any:
         """The body as JSON, or ValueError."""
-        return json.loads(self.body) if self.body else {}
+        try:
+            return json.loads(self.body) if self.body else {}
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,9 @@ class Reply:
     @classmethod
     def json(cls, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> "Reply":
         kind = {"Content-Type": "application/json; charset=UTF-8"}
-        return cls(status, json.dumps(value, ensure_ascii=False).encode(), kind | dict(headers or {}))
+        # Half of a surrogate pair, which JSON can spell and UTF-8 cannot, goes out as it came: spelled.
+        body = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        return cls(status, body, kind | dict(headers or {}))
 
 
 Service = Callable[[Request], Reply]
@@ -159,7 +166,8 @@ class _Connection(BaseHTTPRequestHandler):
             self._send(Reply(400, headers={"Connection": "close"}, cut=0))  # where its body ends, nobody knows
             return
         try:
-            reply = self.server.service(Request(self.command, self.path, self.headers, body))
+            with called_from(self._origin):
+                reply = self.server.service(Request(self.command, self.path, self.headers, body))
         except Disconnected as end:
             self._hang_up(reset=end.refused)
         except Exception as bug:  # noqa: BLE001 - whatever it is: a closed connection would look like weather
@@ -168,6 +176,9 @@ class _Connection(BaseHTTPRequestHandler):
             self._send(Reply.json({"error": {"code": 500, "status": "INTERNAL", "message": message}}, 500))
         else:
             self._send(reply)
+
+    def _origin(self) -> Connection:
+        return Connection(port=self.client_address[1], to=self.server.server_port)
 
     def _body(self) -> bytes:
         if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
@@ -181,10 +192,15 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _exactly(self, size: int) -> bytes:
         """Half of a body is no body: its sender went away, and a service must not take it for the whole."""
-        data = self.rfile.read(size)
-        if len(data) < size:
-            raise ConnectionAbortedError(f"{size} bytes were announced, {len(data)} came")
-        return data
+        if size < 0:
+            raise ValueError(f"{size} is no length")
+        pieces, missing = [], size
+        while missing and (piece := self.rfile.read(min(missing, PIECE))):  # what is only announced takes no memory
+            pieces.append(piece)
+            missing -= len(piece)
+        if missing:
+            raise ConnectionAbortedError(f"{size} bytes were announced, {size - missing} came")
+        return b"".join(pieces)
 
     def _send(self, reply: Reply) -> None:
         if isinstance(reply.body, bytes):

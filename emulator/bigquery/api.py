@@ -70,6 +70,8 @@ class Api:
                 return operation.run()
         except BigQueryError as error:
             return _failed(error)
+        except (AttributeError, TypeError) as error:  # a list where an object belongs, or the like
+            return _failed(invalid(f"Invalid JSON payload received. A field has a value of another type: {error}"))
         except duckdb.Error as error:  # a value of the wrong type, a column twice
             return _failed(invalid(str(error).partition("\n")[0]))
         except StatusReturned as end:

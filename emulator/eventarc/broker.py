@@ -4,6 +4,7 @@ import queue
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Final
 
@@ -32,6 +33,7 @@ class Broker:
         time_scale: float = 1.0,
         location: str = "nam5",
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
         chance: random.Random | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -40,6 +42,7 @@ class Broker:
         self._scale = time_scale
         self._location = location
         self._clock = clock
+        self._wall_clock = wall_clock
         self._chance = chance or random.Random()  # noqa: S311 - when to try again is no secret
         self._tell = tell
         self._subscriptions: dict[str, Subscription] = {}
@@ -69,9 +72,13 @@ class Broker:
 
     def _route(self) -> None:
         while commit := self._commits.get():
-            for event in self._ledger.accept(commit.last_sequence, self._events(commit)):
-                self._begin(event)
-            self._commits.task_done()
+            try:
+                for event in self._ledger.accept(commit.last_sequence, self._events(commit)):
+                    self._begin(event)
+            except Exception:  # noqa: BLE001 - whatever it is: the next commits have events, too
+                self._tell(f"the events of change {commit.last_sequence} are lost: {traceback.format_exc()}")
+            finally:
+                self._commits.task_done()
 
     def _events(self, commit: Commit) -> list[Event]:
         return [
@@ -86,7 +93,8 @@ class Broker:
             self._bury(event, f"an event has at most 512 KB, and this one {len(event.body)} bytes")
             return
         now = self._clock()
-        self._lanes[event.function].put(Delivery(event, born=now, due=now))
+        born = now - max(0.0, self._wall_clock() - event.time)  # maybe in an earlier life: its day goes on
+        self._lanes[event.function].put(Delivery(event, born, due=now, attempts=self._ledger.attempts(event)))
 
     # --- one attempt -----------------------------------------------------------------------------------------
 
@@ -147,6 +155,7 @@ class Broker:
         if delay is None:
             self._bury(event, f"{failure}, the last of {delivery.attempts} times")
             return
+        self._ledger.tried(event, delivery.attempts)
         delivery.excused = False
         delivery.due = now + delay / self._scale
         self._lanes[event.function].put(delivery)

@@ -50,6 +50,11 @@ class Event:
         return self.headers["ce-document"]
 
     @property
+    def time(self) -> float:
+        """Of the change, in seconds since the epoch."""
+        return dt.datetime.fromisoformat(self.headers["ce-time"]).timestamp()
+
+    @property
     def kind(self) -> str:
         return self.headers["ce-type"].removeprefix(TYPES)
 

@@ -1,6 +1,7 @@
 """What is not yet delivered, kept: it survives the end of the platform, also a sudden one.
 
-A file of JSON lines, only ever appended to: an event, how far the feed was read, and what became of an event. What is
+A file of JSON lines, only ever appended to: an event, how far the feed was read, how often an event was tried, and what
+became of it. What is
 settled is left out when the file is next written anew. Nobody waits for the disk: whatever the tail loses in a power
 cut is read from the Firestore's feed again, which does wait.
 """
@@ -25,6 +26,7 @@ class Kept:
 
     sequence: int | None = None
     pending: dict[str, Event] = field(default_factory=dict)
+    attempts: dict[str, int] = field(default_factory=dict)
     dead: dict[str, tuple[Event, str]] = field(default_factory=dict)
 
 
@@ -44,11 +46,15 @@ class Journal:
     def kept(self) -> Kept:
         """A copy of what is open now."""
         with self._lock:
-            return Kept(self._kept.sequence, dict(self._kept.pending), dict(self._kept.dead))
+            kept = self._kept
+            return Kept(kept.sequence, dict(kept.pending), dict(kept.attempts), dict(kept.dead))
 
     def accept(self, sequence: int, events: Iterable[Event] = ()) -> None:
         """These events are to be delivered, and with them the feed is read so far."""
         self._append([*({"event": _told(event)} for event in events), {"read": sequence}])
+
+    def tried(self, key: str, attempts: int) -> None:
+        self._append([{"tried": key, "attempts": attempts}])
 
     def settle(self, key: str) -> None:
         self._append([{"settled": key}])
@@ -59,8 +65,7 @@ class Journal:
     def forget(self) -> None:
         """Nothing is open any more."""
         with self._lock:
-            self._kept.pending.clear()
-            self._kept.dead.clear()
+            self._kept = Kept(self._kept.sequence)
             self._rewrite()
 
     def close(self) -> None:
@@ -86,6 +91,8 @@ class Journal:
         with fresh.open("wb") as file:
             for event in [*kept.pending.values(), *(event for event, _ in kept.dead.values())]:
                 file.write(_line({"event": _told(event)}))
+            for key, attempts in kept.attempts.items():
+                file.write(_line({"tried": key, "attempts": attempts}))
             for key, (_, reason) in kept.dead.items():
                 file.write(_line({"dead": key, "reason": reason}))
             if kept.sequence is not None:
@@ -115,10 +122,14 @@ def _apply(kept: Kept, record: dict[str, Any]) -> None:
             kept.pending[event.key] = event
         case {"read": sequence}:
             kept.sequence = sequence
+        case {"tried": key, "attempts": attempts} if key in kept.pending:
+            kept.attempts[key] = attempts
         case {"settled": key}:
             kept.pending.pop(key, None)
+            kept.attempts.pop(key, None)
         case {"dead": key, "reason": reason} if key in kept.pending:
             kept.dead[key] = kept.pending.pop(key), reason
+            kept.attempts.pop(key, None)
 
 
 def _told(event: Event) -> dict[str, Any]:

@@ -32,13 +32,14 @@ class Ledger:
     def __init__(self, journal: Journal | None) -> None:
         self._journal = journal
         self._pending: dict[str, Event] = {}
+        self._attempts: dict[str, int] = {}
         self._dead: dict[str, DeadLetter] = {}
         self._delivered = self._dropped = 0
         self._lock = threading.Lock()
         self.read_through: int | None = None  # the last change of the feed that an earlier life has read
         if journal:
             kept = journal.kept
-            self._pending = dict(kept.pending)
+            self._pending, self._attempts = kept.pending, kept.attempts
             self._dead = {key: DeadLetter(event, reason) for key, (event, reason) in kept.dead.items()}
             self.read_through = kept.sequence
 
@@ -59,6 +60,17 @@ class Ledger:
             self._pending.update({event.key: event for event in new})
             return new
 
+    def attempts(self, event: Event) -> int:
+        """How often it was tried in vain, also in an earlier life."""
+        return self._attempts.get(event.key, 0)
+
+    def tried(self, event: Event, attempts: int) -> None:
+        with self._lock:
+            if event.key in self._pending:
+                self._attempts[event.key] = attempts
+                if self._journal:
+                    self._journal.tried(event.key, attempts)
+
     def deliver(self, event: Event) -> bool:
         with self._lock:
             closed = self._close(event)
@@ -73,7 +85,7 @@ class Ledger:
 
     def bury(self, event: Event, reason: str) -> bool:
         with self._lock:
-            if self._pending.pop(event.key, None) is None:
+            if not self._forgotten(event):
                 return False
             self._dead[event.key] = DeadLetter(event, reason)
             if self._journal:
@@ -83,6 +95,7 @@ class Ledger:
     def clear(self) -> None:
         with self._lock:
             self._pending.clear()
+            self._attempts.clear()
             self._dead.clear()
             self._delivered = self._dropped = 0
             if self._journal:
@@ -93,8 +106,12 @@ class Ledger:
             self._journal.close()
 
     def _close(self, event: Event) -> bool:
-        if self._pending.pop(event.key, None) is None:
+        if not self._forgotten(event):
             return False  # cleared while it was under way
         if self._journal:
             self._journal.settle(event.key)
         return True
+
+    def _forgotten(self, event: Event) -> bool:
+        self._attempts.pop(event.key, None)
+        return self._pending.pop(event.key, None) is not None

@@ -48,6 +48,7 @@ class EventarcServer(HttpService):
         time_scale: float = 1.0,
         location: str = "nam5",
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
         chance: random.Random | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -61,6 +62,7 @@ class EventarcServer(HttpService):
             time_scale=time_scale,
             location=location,
             clock=clock,
+            wall_clock=wall_clock,
             chance=chance,
             tell=tell,
         )

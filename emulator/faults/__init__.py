@@ -30,11 +30,13 @@ from emulator.faults.actions import (
     drop,
     drop_after,
     hang,
+    kill,
     refuse,
     shape,
     status,
 )
-from emulator.faults.book import Call, Calls, Faults, Handle
+from emulator.faults.book import Faults, Handle
+from emulator.faults.calls import Call, Calls
 
 __all__ = [
     "AFTER",
@@ -53,6 +55,7 @@ __all__ = [
     "drop",
     "drop_after",
     "hang",
+    "kill",
     "refuse",
     "shape",
     "status",

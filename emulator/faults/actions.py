@@ -2,12 +2,14 @@
 
 A call has an effect and a reply, and between them lies the failure that costs money: done, but nobody was told. So a
 fault names its moment, before the effect or after it; then it may wait; then it ends the call with a status, ends the
-connection, or lets the call go on. What belongs to one service only (half a JSON document, a duplicated event) is a
-shape, which that service knows how to make.
+connection, ends the caller itself, or lets the call go on. What belongs to one service only (half a JSON document, a
+duplicated event) is a shape, which that service knows how to make.
 """
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from emulator.faults.callers import Caller
 
 Moment = Literal["before", "after"]
 BEFORE: Final = "before"
@@ -85,15 +87,18 @@ class Fault:
 
     when: Moment = BEFORE
     wait: float = 0.0
-    end: Status | Literal["drop", "refuse"] | None = None
+    end: Status | Literal["drop", "refuse", "kill"] | None = None
     shape: str | None = None
+    caller: Caller | None = None  # of a kill that was met: whom it ends
 
     def strike(self) -> None:
         """Raise what ends the call; nothing when it goes on. The waiting is the caller's."""
         match self.end:
             case Status() as end:
                 raise StatusReturned(end)
-            case "drop" | "refuse":
+            case "drop" | "refuse" | "kill":
+                if self.caller:
+                    self.caller.kill()
                 raise Disconnected(refused=self.end == "refuse")
 
 
@@ -119,6 +124,14 @@ def drop() -> Fault:
 def drop_after() -> Fault:
     """The connection is closed, and everything was done."""
     return Fault(when=AFTER, end="drop")
+
+
+def kill(*, applied: bool = False) -> Fault:
+    """The function that made the call dies at this moment, with its whole instance; `applied`: after the effect.
+
+    It meets the calls of functions that the platform runs, and no others: a test that writes the same document is safe.
+    """
+    return Fault(when=AFTER if applied else BEFORE, end="kill")
 
 
 def delay(seconds: float, then: Fault | None = None) -> Fault:

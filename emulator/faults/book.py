@@ -8,30 +8,21 @@ import itertools
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Final
 
 from emulator.faults.actions import AFTER, BEFORE, SHAPES, Fault, Moment, status
+from emulator.faults.callers import Caller, Register, connection
+from emulator.faults.calls import Asked, Call, Calls
 from emulator.faults.limits import WriteLimit
 from emulator.history import History
 
 TOO_FAST: Final = status(429, "Too many writes to one document; wait and try again.", retry_after=1.0)
 NO_FAULT: Final = Fault()
-
-
-class Call(NamedTuple):
-    """What a service is asked to do, and with what. In a pattern each part is a glob; `*` also crosses slashes."""
-
-    service: str
-    method: str
-    resource: str
-
-    def fits(self, pattern: "Call") -> bool:
-        return all(fnmatchcase(part, glob) for part, glob in zip(self, pattern, strict=True))
 
 
 @dataclass(eq=False, slots=True)
@@ -52,9 +43,11 @@ class Handle:
     def spent(self) -> bool:
         return self.times is not None and self.fired >= self.times
 
-    def fires(self, call: Call) -> bool:
+    def fires(self, asked: Asked, caller: Callable[[], Caller | None]) -> bool:
         """Asked under the book's lock, once for each call that nothing older has taken."""
-        if self.spent or self.limit is not None or not call.fits(self.pattern):
+        if self.spent or self.limit is not None or not asked.fits(self.pattern):
+            return False
+        if self.action.end == "kill" and caller() is None:
             return False
         if self.skip > 0:
             self.skip -= 1
@@ -63,30 +56,6 @@ class Handle:
             return False
         self.fired += 1
         return True
-
-
-class Calls:
-    """How often each call was made."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[Call] = Counter()
-        self._lock = threading.Lock()
-
-    def add(self, call: Call) -> None:
-        with self._lock:
-            self._counts[call] += 1
-
-    def count(self, service: str = "*", method: str = "*", resource: str = "*") -> int:
-        pattern = Call(service, method, resource)
-        return sum(times for call, times in self.items() if call.fits(pattern))
-
-    def items(self) -> list[tuple[Call, int]]:
-        with self._lock:
-            return sorted(self._counts.items())
-
-    def clear(self) -> None:
-        with self._lock:
-            self._counts.clear()
 
 
 class Faults:
@@ -100,6 +69,11 @@ class Faults:
         self._identities = itertools.count(1)
         self._lock = threading.Lock()
         self._released = threading.Event()
+        self._register: Register | None = None
+
+    def may_kill(self, register: Register | None) -> None:
+        """Whoever runs functions says how to find the one that calls."""
+        self._register = register
 
     # --- planning ----------------------------------------------------------------------------------------
 
@@ -117,6 +91,10 @@ class Faults:
     ) -> Handle:
         """Plan a fault for the calls that fit: `times` of them (all when None), after letting `skip` of them pass."""
         _check_shape(service, action)
+        if action.end == "kill" and self._register is None:
+            raise ValueError(
+                "kill: nobody here knows who calls: only a platform with functions does, on a system with /proc"
+            )
         if min(times or 0, skip) < 0 or not 0 <= probability <= 1:
             raise ValueError(
                 f"times: {times}, skip: {skip}, probability: {probability}: none is negative, the last one at most 1"
@@ -151,15 +129,19 @@ class Faults:
 
     # --- being asked -------------------------------------------------------------------------------------
 
-    def decide(self, service: str, method: str, resource: str) -> Fault | None:
+    def decide(self, service: str, method: str, *resources: str) -> Fault | None:
         """Count the call, and say what goes wrong with it."""
-        call = Call(service, method, resource)
-        self.calls.add(call)
+        asked = Asked(service, method, resources)
+        self.calls.add(asked)
+        caller = cache(self._caller)
         with self._lock:
-            handle = next((handle for handle in self._handles if handle.fires(call)), None)
-        detail = {"fault": handle.id} if handle else {}
-        self.history.record("call", *call, **detail)
-        return handle.action if handle else None
+            handle = next((handle for handle in self._handles if handle.fires(asked, caller)), None)
+        if handle is None:
+            self.history.record("call", *asked.call)
+            return None
+        victim = caller() if handle.action.end == "kill" else None
+        self.history.record("call", *asked.call, fault=handle.id, **({"killed": victim.name} if victim else {}))
+        return replace(handle.action, caller=victim)
 
     def throttle(self, documents: Iterable[str]) -> Fault | None:
         """Say whether these documents, written together, are written too fast."""
@@ -173,9 +155,9 @@ class Faults:
         return None
 
     @contextmanager
-    def call(self, service: str, method: str, resource: str) -> Iterator[Fault]:
+    def call(self, service: str, method: str, *resources: str) -> Iterator[Fault]:
         """The body is the effect. Raises StatusReturned or Disconnected where the fault ends the call."""
-        fault = self.decide(service, method, resource) or NO_FAULT
+        fault = self.decide(service, method, *resources) or NO_FAULT
         self.meet(fault, BEFORE)
         try:
             yield fault
@@ -188,6 +170,10 @@ class Faults:
             if fault.wait > 0:
                 self._released.wait(fault.wait)
             fault.strike()
+
+    def _caller(self) -> Caller | None:
+        found = connection() if self._register else None
+        return self._register(found) if self._register and found else None
 
     def _identity(self) -> str:
         return f"f{next(self._identities)}"

@@ -7,16 +7,17 @@
     GET    /__calls           the counters; DELETE sets them to zero
     GET    /__history?since=N&limit=M&wait=SECONDS        records after N; DELETE forgets the kept ones
 
-An action is a word or an object with one of them as its key: "drop", "drop_after", "refuse", {"delay": 0.5},
-{"hang": 30}, {"status": 503, "message": "…", "retryAfter": 2, "applied": true}, {"shape": "truncated_json"},
-{"limitWrites": 1, "burst": 5}; next to "delay", "status", "drop" or "refuse" is what happens after it.
+An action is a word or an object with one of them as its key: "drop", "drop_after", "refuse", "kill", {"delay": 0.5},
+{"hang": 30}, {"kill": true, "applied": true}, {"status": 503, "message": "…", "retryAfter": 2, "applied": true},
+{"shape": "truncated_json"}, {"limitWrites": 1, "burst": 5}; next to "delay", "status", "drop", "refuse" or "kill" is
+what happens after it.
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from emulator.faults.actions import Fault, Status, delay, drop, drop_after, hang, refuse, shape, status
+from emulator.faults.actions import Fault, Status, delay, drop, drop_after, hang, kill, refuse, shape, status
 from emulator.faults.book import Faults, Handle
 
 WORDS: Final = {"drop": drop, "drop_after": drop_after, "refuse": refuse}
@@ -33,7 +34,7 @@ class Answer(NamedTuple):
 
 def mounted(path: str) -> bool:
     """Whether the path belongs to this face and not to the service that carries it."""
-    return path.split("/")[1] in {"__faults", "__calls", "__history"}
+    return path.startswith("/") and path.split("/")[1] in {"__faults", "__calls", "__history"}
 
 
 def answer(faults: Faults, method: str, path: str, query: Mapping[str, str], body: bytes) -> Answer:
@@ -102,6 +103,8 @@ def action_from(wish: Any) -> Fault:
             return delay(float(seconds), action_from(rest) if rest else None)
         case {"hang": seconds}:
             return hang(float(seconds), applied=applied)
+        case {"kill": True}:
+            return kill(applied=applied)
         case {"status": code}:
             wait = float(told["retryAfter"]) if "retryAfter" in told else None
             return status(code, told.get("message"), retry_after=wait, applied=applied)

@@ -12,12 +12,11 @@ from emulator.web import PortTaken
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m emulator.firestore", description="A Firestore on this machine.")
-    parser.add_argument("--port", type=int, default=8080, help="gRPC; 0 takes any free port")
-    parser.add_argument("--http-port", type=int, default=None, help="HTTP, to clear a database; the next port")
+    parser.add_argument("--port", type=int, default=8080, help="0 takes any free one")
     parser.add_argument("--data-dir", type=Path, default=None, help="keep what is written here; in memory without it")
     options = parser.parse_args()
     try:
-        server = FirestoreServer(options.port, http_port=options.http_port, data_dir=options.data_dir).start()
+        server = FirestoreServer(options.port, data_dir=options.data_dir).start()
     except (PortTaken, Damaged, InUse) as unable:
         sys.stderr.write(f"{unable}\n")
         return 1

@@ -1,12 +1,10 @@
-"""Firestore on a port: gRPC for the client library, and beside it HTTP for the calls that only emulators have.
+"""Firestore on a port: gRPC for the client library, and HTTP for the calls that only emulators have.
 
-    DELETE /emulator/v1/projects/P/databases/D/documents      forget everything in a database
-    /__faults, /__calls, /__history                           as everywhere
-
-gRPC's server does not share its port with HTTP/1.1, so these have a port of their own: the next one, or a named one.
+DELETE /emulator/v1/projects/P/databases/D/documents      forget everything in a database
+/__faults, /__calls, /__history                           as everywhere
+GET /                                                     whether it is there
 """
 
-import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -22,9 +20,11 @@ from emulator.faults.http import answer, mounted
 from emulator.firestore import audit, paths
 from emulator.firestore.changes import Commit
 from emulator.firestore.errors import Refused
+from emulator.firestore.front import Front
 from emulator.firestore.journal import Journal
 from emulator.firestore.service import SERVICE, FirestoreService
 from emulator.firestore.store import Store
+from emulator.firestore.transactions import Transactions
 
 THREADS: Final = 1024  # a listener holds one for as long as it lives; they are only made when needed
 MOST_BYTES: Final = 11 * 1024 * 1024  # a request may have 10 MiB
@@ -35,38 +35,37 @@ PING_MS: Final = 5_000
 class FirestoreServer:
     """A Firestore, alive between `start` and `stop`. Port 0 takes any free port."""
 
-    def __init__(
-        self, port: int = 0, *, http_port: int | None = None, data_dir: Path | None = None, faults: Faults | None = None
-    ) -> None:
+    def __init__(self, port: int = 0, *, data_dir: Path | None = None, faults: Faults | None = None) -> None:
         self.faults: Final = faults or Faults()
-        self.store: Final = Store(Journal(data_dir) if data_dir else None)
+        with ExitStack() as taken:
+            self._front = Front(port)
+            taken.callback(self._front.stop)
+            self.store: Final = Store(Journal(data_dir) if data_dir else None)
+            taken.pop_all()
+        self._web = web.Server(self._http)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=SERVICE)
+        self._transactions = Transactions(self.store)
         self._grpc = grpc.server(
             self._threads,
-            handlers=[FirestoreService(self.store, self.faults)],
+            handlers=[FirestoreService(self._transactions, self.faults, self._front.origin)],
             options=[
-                ("grpc.so_reuseport", 0),  # a port that is taken must be an error, not a shared one
+                ("grpc.so_reuseport", 0),  # or "any free port" may be one that another server has
                 ("grpc.max_receive_message_length", MOST_BYTES),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS),  # of clients that listen in silence
             ],
         )
-        with ExitStack() as taken:
-            taken.callback(self.store.close)
-            self._web = web.Server(self._http, (port + 1 if port else 0) if http_port is None else http_port)
-            taken.callback(self._web.stop)
-            self.port: Final = _bound(self._grpc, port)  # last: gRPC lets go of a port only after a life on it
-            taken.pop_all()
+        self._grpc_port = self._grpc.add_insecure_port(f"{web.LOOPBACK}:0")
         self.store.feed.subscribe(lambda commit: audit.record(commit, self.faults.history))
+
+    @property
+    def port(self) -> int:
+        return self._front.port
 
     @property
     def host(self) -> str:
         """The value of FIRESTORE_EMULATOR_HOST."""
         return f"{web.LOOPBACK}:{self.port}"
-
-    @property
-    def http_url(self) -> str:
-        return self._web.url
 
     @property
     def sequence(self) -> int:
@@ -82,22 +81,24 @@ class FirestoreServer:
     def start(self) -> "FirestoreServer":
         self._grpc.start()
         self._web.start()
+        self._front.start(grpc_port=self._grpc_port, http_port=self._web.port)
         return self
 
     def stop(self) -> None:
         """End every call at once, and let go of the port."""
+        self._front.stop()
         self._web.stop()
         self._grpc.stop(grace=None).wait()
         self._threads.shutdown(wait=False)
         self.store.close()
 
     def clear(self, project: str, database: str = "(default)") -> None:
-        self.store.clear(f"projects/{project}/databases/{database}")
+        self._transactions.clear(f"projects/{project}/databases/{database}")
 
     def clear_all(self) -> None:
         """Every database of every project, also those of an earlier life."""
-        for database in self.store.databases:
-            self.store.clear(database)
+        for database in self._transactions.databases:
+            self._transactions.clear(database)
 
     def _http(self, request: web.Request) -> web.Reply:
         if mounted(request.path):
@@ -113,18 +114,7 @@ class FirestoreServer:
 
     def _cleared(self, name: str) -> web.Reply:
         try:
-            self.store.clear(paths.database_of(name))
+            self._transactions.clear(paths.database_of(name))
         except Refused as refused:
             return web.Reply.json({"error": {"code": 400, "message": refused.message}}, 400)
         return web.Reply.json({})
-
-
-def _bound(server: grpc.Server, port: int) -> int:
-    """A plain socket tries first: about a port that is taken, gRPC complains on stderr, and does not say why."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((web.LOOPBACK, port))
-        except OSError as error:
-            raise web.PortTaken(port, error.strerror or str(error)) from error
-    return int(server.add_insecure_port(f"{web.LOOPBACK}:{port}"))

@@ -1,7 +1,7 @@
 """google.firestore.v1.Firestore over gRPC: which call goes where, what can go wrong with it, how a refusal travels.
 
 Every call passes the faults, with its name and the path of what it touches (`flow_runs/r1`, below the database's
-documents; of a batch `flow_runs/r1,flow_runs/r2`), before it has any effect and again before its reply is sent.
+documents; of a batch those of all), before it has any effect and again before its reply is sent.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import Message
 
 from emulator.faults import Disconnected, Faults, Status, StatusReturned
+from emulator.faults.callers import Connection, called_from
 from emulator.firestore import paths, wire, writes
 from emulator.firestore.changes import Commit
 from emulator.firestore.errors import Code, Refused, missing
 from emulator.firestore.listen import Listener
 from emulator.firestore.reading import Reading
-from emulator.firestore.store import Store
 from emulator.firestore.transactions import Transactions
 from emulator.firestore.wire import ListenRequest, ListenResponse, Write
 from emulator.firestore.writing import Writing
@@ -38,7 +38,7 @@ class Call:
     request: Any
     response: Any
     answer: Callable[[Any], Any]
-    resource: Callable[[Any], str]
+    names: Callable[[Any], list[str]]
     writes: Callable[[Any], list[str]] = lambda _: []
     streams: bool = False
 
@@ -46,10 +46,10 @@ class Call:
 class FirestoreService(grpc.GenericRpcHandler):
     """The handlers of all calls; one that is not there is named in the refusal."""
 
-    def __init__(self, store: Store, faults: Faults) -> None:
-        self._store = store
+    def __init__(self, transactions: Transactions, faults: Faults, origin: Callable[[int], Connection | None]) -> None:
+        self._store = store = transactions.store
         self._faults = faults
-        transactions = Transactions(store)
+        self._origin = origin
         reading = Reading(store, transactions)
         self._calls = _calls(reading, Writing(transactions, reading))
 
@@ -72,7 +72,7 @@ class FirestoreService(grpc.GenericRpcHandler):
 
     def _answered(self, name: str, call: Call) -> Callable[[Any, grpc.ServicerContext], Message]:
         def serve(request: Any, context: grpc.ServicerContext) -> Message:
-            with _refusals(context), self._faults.call(SERVICE, name, call.resource(request)):
+            with _refusals(context), self._weather(context, name, call.names(request)):
                 self._throttle(call.writes(request))
                 reply: Message = call.answer(request)
             return reply
@@ -81,7 +81,7 @@ class FirestoreService(grpc.GenericRpcHandler):
 
     def _streamed(self, name: str, call: Call) -> Callable[[Any, grpc.ServicerContext], Iterator[Message]]:
         def serve(request: Any, context: grpc.ServicerContext) -> Iterator[Message]:
-            with _refusals(context), self._faults.call(SERVICE, name, call.resource(request)):
+            with _refusals(context), self._weather(context, name, call.names(request)):
                 replies: list[Message] = list(call.answer(request))
             yield from replies
 
@@ -92,15 +92,27 @@ class FirestoreService(grpc.GenericRpcHandler):
         context.add_callback(listener.close)
         with _refusals(context):
             for message in listener.messages(requests):
-                yield from self._heard(listener, message)
+                yield from self._heard(context, listener, message)
 
-    def _heard(self, listener: Listener, message: ListenRequest | Commit) -> list[ListenResponse]:
+    def _heard(
+        self, context: grpc.ServicerContext, listener: Listener, message: ListenRequest | Commit
+    ) -> list[ListenResponse]:
         if isinstance(message, Commit):
             return listener.committed(message)
         if message.WhichOneof("target_change") == "remove_target":
             return listener.remove(message)
-        with self._faults.call(SERVICE, "Listen", _listened(message)):
+        with self._weather(context, "Listen", _listened(message)):
             return listener.add(message)
+
+    @contextmanager
+    def _weather(self, context: grpc.ServicerContext, method: str, names: list[str]) -> Iterator[None]:
+        """The body is the effect of the call."""
+
+        def origin() -> Connection | None:
+            return self._origin(int(context.peer().rpartition(":")[2]))
+
+        with called_from(origin), self._faults.call(SERVICE, method, *names):
+            yield
 
     def _throttle(self, names: list[str]) -> None:
         if names and (fault := self._faults.throttle(names)):
@@ -148,44 +160,33 @@ def _unknown(name: str) -> Callable[[Any, grpc.ServicerContext], Iterator[bytes]
 
 
 def _calls(reading: Reading, writing: Writing) -> dict[str, Call]:
-    def one(request: Any) -> str:
-        return paths.relative(request.name)
+    def one(request: Any) -> list[str]:
+        return [paths.relative(request.name)]
 
-    def below(request: Any) -> str:
-        return _joined(request.parent, request.collection_id)
+    def updated(request: Any) -> list[str]:
+        return one(request.document)
 
-    def created(request: Any) -> str:
-        return f"{below(request)}/{request.document_id}"
+    def below(request: Any) -> list[str]:
+        return [_joined(request.parent, request.collection_id)]
 
-    def queried(request: Any) -> str:
-        return _queried(request.parent, request.structured_query)
+    def created(request: Any) -> list[str]:
+        return [f"{_joined(request.parent, request.collection_id)}/{request.document_id}"]
 
-    def counted(request: Any) -> str:
-        return _queried(request.parent, request.structured_aggregation_query.structured_query)
+    def queried(request: Any) -> list[str]:
+        return [_queried(request.parent, request.structured_query)]
 
-    def nothing(_: Any) -> str:
-        return ""
+    def counted(request: Any) -> list[str]:
+        return [_queried(request.parent, request.structured_aggregation_query.structured_query)]
+
+    def nothing(_: Any) -> list[str]:
+        return []
 
     return {
-        "Commit": Call(wire.CommitRequest, wire.CommitResponse, writing.commit, _batch, _targets),
-        "BatchWrite": Call(wire.BatchWriteRequest, wire.BatchWriteResponse, writing.batch_write, _batch, _targets),
-        "CreateDocument": Call(
-            wire.CreateDocumentRequest,
-            wire.Document,
-            writing.create_document,
-            created,
-            lambda request: [created(request)],
-        ),
-        "UpdateDocument": Call(
-            wire.UpdateDocumentRequest,
-            wire.Document,
-            writing.update_document,
-            lambda request: one(request.document),
-            lambda request: [one(request.document)],
-        ),
-        "DeleteDocument": Call(
-            wire.DeleteDocumentRequest, Empty, writing.delete_document, one, lambda request: [one(request)]
-        ),
+        "Commit": Call(wire.CommitRequest, wire.CommitResponse, writing.commit, _targets, _targets),
+        "BatchWrite": Call(wire.BatchWriteRequest, wire.BatchWriteResponse, writing.batch_write, _targets, _targets),
+        "CreateDocument": Call(wire.CreateDocumentRequest, wire.Document, writing.create_document, created, created),
+        "UpdateDocument": Call(wire.UpdateDocumentRequest, wire.Document, writing.update_document, updated, updated),
+        "DeleteDocument": Call(wire.DeleteDocumentRequest, Empty, writing.delete_document, one, one),
         "BeginTransaction": Call(
             wire.BeginTransactionRequest, wire.BeginTransactionResponse, writing.begin_transaction, nothing
         ),
@@ -211,7 +212,7 @@ def _calls(reading: Reading, writing: Writing) -> dict[str, Call]:
             wire.ListCollectionIdsRequest,
             wire.ListCollectionIdsResponse,
             reading.list_collection_ids,
-            lambda request: paths.relative(request.parent),
+            lambda request: [paths.relative(request.parent)],
         ),
     }
 
@@ -221,12 +222,8 @@ def _targets(request: Any) -> list[str]:
     return list(dict.fromkeys(paths.relative(writes.target(write)) for write in asked))
 
 
-def _batch(request: Any) -> str:
-    return ",".join(_targets(request))
-
-
-def _several(names: Any) -> str:
-    return ",".join(paths.relative(name) for name in names)
+def _several(names: Any) -> list[str]:
+    return [paths.relative(name) for name in names]
 
 
 def _queried(parent: str, query: wire.StructuredQuery) -> str:
@@ -237,8 +234,8 @@ def _joined(parent: str, collection_id: str) -> str:
     return "/".join(filter(None, [paths.relative(parent), collection_id]))
 
 
-def _listened(request: ListenRequest) -> str:
+def _listened(request: ListenRequest) -> list[str]:
     target = request.add_target
     if target.WhichOneof("target_type") == "query":
-        return _queried(target.query.parent, target.query.structured_query)
+        return [_queried(target.query.parent, target.query.structured_query)]
     return _several(target.documents.documents)

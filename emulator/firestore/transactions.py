@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from emulator.firestore import values, writes
+from emulator.firestore import paths, values, writes
 from emulator.firestore.errors import Code, Refused, invalid
 from emulator.firestore.store import Receipt, Store
 from emulator.firestore.wire import Document, TransactionOptions, Write
@@ -47,7 +47,7 @@ class Transactions:
     """All transactions that have begun and not ended."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store: Final = store
         self._released = threading.Condition(store.lock)
         self._open: dict[bytes, Transaction] = {}
         self._owners: dict[str, Transaction] = {}
@@ -56,16 +56,16 @@ class Transactions:
 
     def begin(self, database: str, options: TransactionOptions) -> Transaction:
         """Start a transaction. Whether it was tried before makes no difference."""
-        with self._store.lock:
+        with self.store.lock:
             read_only = options.WhichOneof("mode") == "read_only"
             past = read_only and options.read_only.HasField("read_time")
-            snapshot = values.microseconds(options.read_only.read_time) if past else self._store.now()
+            snapshot = values.microseconds(options.read_only.read_time) if past else self.store.now()
             transaction = Transaction(b"t%d" % next(self._numbers), database, read_only, snapshot)
             self._open[transaction.id] = transaction
             return transaction
 
     def find(self, identity: bytes, database: str) -> Transaction:
-        with self._store.lock:
+        with self.store.lock:
             self._end_idle()
             transaction = self._open.get(identity)
             if transaction is None or transaction.database != database:
@@ -73,6 +73,23 @@ class Transactions:
                 raise invalid("Transaction is invalid or closed." if known else "Invalid transaction.")
             transaction.touched = time.monotonic()
             return transaction
+
+    def clear(self, database: str) -> None:
+        """Forget a database, and with it whoever is at work there: nobody holds a document that is gone."""
+        with self.store.lock:
+            for transaction in [held for held in self._open.values() if held.database == database]:
+                self._end(transaction)
+            self._contended = {
+                name: until for name, until in self._contended.items() if paths.database_of(name) != database
+            }
+            self.store.clear(database)
+
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """Those with something in them, or with somebody at work there."""
+        with self.store.lock:
+            at_work = (transaction.database for transaction in self._open.values())
+            return tuple(dict.fromkeys([*self.store.databases, *at_work]))
 
     # --- reading ---------------------------------------------------------------------------------------------
 
@@ -114,18 +131,18 @@ class Transactions:
                 self._check_still_true(transaction)
 
         try:
-            return self._store.commit(database, asked, admit)
+            return self.store.commit(database, asked, admit)
         finally:
-            with self._store.lock:
+            with self.store.lock:
                 self._end(transaction)
 
     def rollback(self, identity: bytes) -> None:
         """Let go. Of what has ended already, too: a client may not know that its commit went through."""
-        with self._store.lock:
+        with self.store.lock:
             self._end(self._open.get(identity))
 
     def _check_still_true(self, transaction: Transaction) -> None:
-        stored = self._store.documents(transaction.database)
+        stored = self.store.documents(transaction.database)
         moved = [name for name, version in transaction.seen.items() if _version(stored.get(name)) != version]
         moved += [name for look, found in transaction.looks for name, _ in set(look()) ^ set(found)]
         if moved:

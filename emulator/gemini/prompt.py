@@ -46,6 +46,14 @@ def parse(body: Any) -> Prompt:
     """The only reader of raw requests."""
     if not isinstance(body, dict):
         raise invalid("Invalid JSON payload received. Unexpected token.")
+    try:
+        return _parsed(body)
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        # A text where a list belongs, or the like: the service's own front end knows every type, and refuses.
+        raise invalid("Invalid JSON payload received. A field has a value of another type.") from None
+
+
+def _parsed(body: dict[str, Any]) -> Prompt:
     contents = field(body, "contents")
     if not contents:
         raise invalid("* GenerateContentRequest.contents: contents is not specified\n")
@@ -63,7 +71,7 @@ def parse(body: Any) -> Prompt:
         images=tuple(_image(data) for part in parts if (data := field(part, "inlineData"))),
         schema=json_schema if json_schema is not None else _from_openapi(schema),
         wants_json=mime_type == "application/json",
-        token_limit=field(config, "maxOutputTokens"),
+        token_limit=None if (limit := field(config, "maxOutputTokens")) is None else int(limit),
     )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from emulator.platform import foreground
 from emulator.platform.errors import PlatformFailed
 from emulator.platform.functions import SPELLING, Function
-from emulator.platform.host import PROJECT, Firestore, Platform
+from emulator.platform.host import PROJECT, Platform
 from emulator.platform.log import Log
+from emulator.platform.stores import Firestore
 
 
 def main() -> None:

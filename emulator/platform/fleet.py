@@ -1,9 +1,11 @@
 """The functions at work: started, reached, started anew, ended."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from emulator.platform import framework, ports
+from emulator.faults.callers import Caller, Connection
+from emulator.platform import framework, holding, ports
 from emulator.platform.errors import PlatformFailed
 from emulator.platform.functions import Function
 from emulator.platform.guardian import Guardian
@@ -42,6 +44,15 @@ class Fleet:
     def url_of(self, name: str) -> str:
         """Where a function is called, or told of events."""
         return self.processes[name].url + (f"/{name}/" if self._single_process else "/")
+
+    def caller(self, connection: Connection) -> Caller | None:
+        """Whose connection it is; none when it is nobody's of ours."""
+        sockets = holding.sockets_of(connection)
+        for process in self._all:
+            pid = process.pid
+            if holding.holds(pid, sockets):
+                return Caller(process.name, partial(process.kill, pid))
+        return None
 
     def stop(self) -> None:
         for process in self._all:  # together: each may take its time

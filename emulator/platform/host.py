@@ -3,16 +3,14 @@
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from emulator.eventarc import EventarcServer
-from emulator.eventarc.server import Source
 from emulator.faults import Faults
 from emulator.firestore.journal import Damaged, InUse
 from emulator.firestore.server import FirestoreServer
-from emulator.platform import ports
+from emulator.platform import holding, ports
 from emulator.platform.errors import PlatformFailed
 from emulator.platform.fleet import Fleet
 from emulator.platform.functions import Function
@@ -23,6 +21,7 @@ from emulator.platform.ports import Ports
 from emulator.platform.process import Process
 from emulator.platform.reloading import Reloading
 from emulator.platform.services import SERVICES
+from emulator.platform.stores import Firestore, FirestoreLike
 from emulator.platform.transitions import Narrator
 from emulator.scheduler import Job, Scheduler
 from emulator.service import HttpService
@@ -36,23 +35,6 @@ if TYPE_CHECKING:  # `services` says why they are imported later
 
 PROJECT: Final = "demo-local"
 KEY: Final = "local-key"
-
-
-class Firestore(StrEnum):
-    """Which one is the store: `official.py` says what the other one cannot do."""
-
-    OURS = "ours"
-    OFFICIAL = "official"
-
-
-class FirestoreLike(Source, Protocol):
-    """What the host asks of either."""
-
-    @property
-    def host(self) -> str: ...
-    @property
-    def http_url(self) -> str: ...
-    def clear_all(self) -> None: ...
 
 
 class Platform:
@@ -103,8 +85,7 @@ class Platform:
     @property
     def exports(self) -> dict[str, str]:
         """What to put into the environment of whoever uses the platform."""
-        ours = {"FIRESTORE_EMULATOR_HTTP": self.firestore.http_url, "EVENTARC_EMULATOR": self.eventarc.url}
-        return {**self._for_clients(), **ours}
+        return {**self._for_clients(), "EVENTARC_EMULATOR": self.eventarc.url}
 
     @property
     def functions(self) -> dict[str, Process]:
@@ -162,6 +143,8 @@ class Platform:
             guard = self._guardian()
             self._running.callback(self._fleet.stop)
             self._fleet.start(self._for_clients(), guard)
+            if holding.can_be_known():
+                self.faults.may_kill(self._fleet.caller)
         self._start_events()
         self._begun(Scheduler(self._jobs(), lambda line: self.log.tell("scheduler", line)))
         if self._reload and self._wanted:
@@ -187,13 +170,11 @@ class Platform:
         self._running.callback(narrator.stop)
         self._running.callback(store.subscribe(narrator.hear))
 
-    def _ours(self) -> FirestoreServer:
-        folder = self._folder("firestore")
+    def _ours(self) -> FirestoreLike:
         with self._ports.taking(ports.FIRESTORE, "firestore") as port:
-            http_port = self._ports[ports.FIRESTORE_HTTP]
-            return FirestoreServer(port, http_port=http_port, data_dir=folder, faults=self.faults)
+            return FirestoreServer(port, data_dir=self._folder("firestore"), faults=self.faults)
 
-    def _official(self) -> OfficialFirestore:
+    def _official(self) -> FirestoreLike:
         if self._data_dir:
             raise PlatformFailed("the official Firestore emulator keeps nothing: leave out --data-dir, or take ours")
         port = self._ports.for_process(ports.FIRESTORE, "firestore")

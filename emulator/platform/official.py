@@ -84,10 +84,6 @@ class OfficialFirestore:
         return f"{LOOPBACK}:{self.port}"
 
     @property
-    def http_url(self) -> str:
-        return f"http://{self.host}"
-
-    @property
     def sequence(self) -> int:
         with self._lock:
             return self._feed.sequence

@@ -9,7 +9,6 @@ from emulator.platform.errors import PlatformFailed
 from emulator.web import LOOPBACK, PortTaken
 
 FIRESTORE: Final = 0
-FIRESTORE_HTTP: Final = 1
 STORAGE: Final = 2
 GEMINI: Final = 3
 EVENTARC: Final = 4

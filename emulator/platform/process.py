@@ -52,6 +52,7 @@ class Process:
         self._stopping = threading.Event()
         self._hurry = threading.Event()  # whoever waits before the next start waits no longer
         self._outdated: subprocess.Popen[str] | None = None  # the one that was to make room for its successor
+        self._struck: subprocess.Popen[str] | None = None  # the one that was killed on purpose
         self._process = self._spawned()
         self._supervisor = threading.Thread(target=self._supervise, name=f"host-{program.name}", daemon=True)
         self._supervisor.start()
@@ -100,6 +101,13 @@ class Process:
             except subprocess.TimeoutExpired:
                 _signal(old, signal.SIGKILL)
 
+    def kill(self, pid: int) -> None:
+        """End the one of this pid as an instance dies in the cloud: all of it, without warning. Another one follows."""
+        struck = self._process
+        if struck.pid == pid:
+            self._struck = struck
+            _signal(struck, signal.SIGKILL)
+
     def stop(self) -> None:
         """Ask it to end; insist when it does not."""
         self.begin_to_stop()
@@ -120,7 +128,10 @@ class Process:
             self._bury()
             if self._stopping.is_set():
                 return
-            if self._process is not self._outdated:
+            if self._process is self._struck:
+                self._log.tell(self.name, "killed by a fault; a new one starts at once")
+                self.restarts += 1
+            elif self._process is not self._outdated:
                 if not self._program.kept_alive:
                     self._log.tell(
                         self.name, f"died ({_told(code)}), and what it knew with it; start the platform again"

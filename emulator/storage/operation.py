@@ -20,7 +20,8 @@ def object_in(body: bytes) -> dict[str, Any]:
     """The JSON object that a body holds; an empty body holds an empty one."""
     try:
         value = json.loads(body or b"{}")
-    except ValueError:
+        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+    except (ValueError, RecursionError):
         raise invalid("Parse Error") from None
     if not isinstance(value, dict):
         raise invalid("Parse Error: the body is not a JSON object.")

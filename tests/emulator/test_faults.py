@@ -19,10 +19,12 @@ from emulator.faults import (
     drop,
     drop_after,
     hang,
+    kill,
     refuse,
     shape,
     status,
 )
+from emulator.faults.callers import Caller, Connection, called_from
 from emulator.faults.http import Answer, action_from, answer, mounted
 
 
@@ -55,6 +57,27 @@ def test_fault_meets_only_the_service_method_and_resource_it_names() -> None:
     assert faults.decide("storage", "buckets.get", "reports/x/r1") is None
     assert faults.decide("storage", "objects.get", "charts/x/r1") is None
     assert faults.decide("storage", "objects.get", "reports/x/r1") is not None
+
+
+def test_fault_meets_a_batch_in_which_one_name_fits() -> None:
+    faults = Faults()
+    planned = faults.add(resource="*runs/r2", action=drop())
+    met = [
+        faults.decide("firestore", "Commit", *names)
+        for names in (["runs/r2", "runs/r3"], ["runs/r1", "runs/r2", "runs/r3"], ["runs/r1", "runs/r22"], [])
+    ]
+    assert met == [planned.action, planned.action, None, None]
+
+
+def test_batch_is_counted_once_however_many_of_its_names_fit() -> None:
+    faults = Faults()
+    faults.decide("firestore", "Commit", "runs/r1", "runs/r2")
+    faults.decide("firestore", "Commit", "runs/r2")
+    faults.decide("firestore", "Rollback")
+    assert faults.calls.count(resource="runs/*") == faults.calls.count(resource="runs/r2") == 2
+    assert faults.calls.count(resource="runs/r1") == faults.calls.count(resource="runs/r1,runs/r2") == 1
+    assert faults.calls.count() == 3
+    assert dict(faults.calls.items())[Call("firestore", "Commit", "runs/r1,runs/r2")] == 1
 
 
 def test_fault_can_let_some_calls_pass_first() -> None:
@@ -185,6 +208,34 @@ def test_clearing_lets_go_of_a_call_that_hangs() -> None:
     assert ended
 
 
+# --- the death of a caller --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("applied", "left"), [(False, []), (True, ["effect"])])
+def test_caller_is_killed_before_or_after_the_effect_and_hears_nothing(applied: bool, left: list[str]) -> None:
+    faults = Faults()
+    killed: list[list[str]] = []
+    done: list[str] = []
+    register = {Connection(4711, 80): Caller("worker", lambda: killed.append(list(done)))}
+    faults.may_kill(register.get)
+    planned = faults.add(action=kill(applied=applied))
+    with called_from(lambda: Connection(4711, 80)), pytest.raises(Disconnected), faults.call("storage", "get", "b/o"):
+        done.append("effect")
+    assert killed == [left]
+    assert planned.fired == 1
+    assert faults.history.of("call")[0].detail == {"fault": planned.id, "killed": "worker"}
+
+
+def test_kill_meets_only_callers_that_may_be_killed() -> None:
+    faults = Faults()
+    faults.may_kill(lambda _: None)
+    planned = faults.add(action=kill(), times=1)
+    with called_from(lambda: Connection(4711, 80)):
+        assert faults.decide("storage", "objects.get", "b/o") is None
+    assert faults.decide("storage", "objects.get", "b/o") is None, "a call from nowhere outside"
+    assert planned.fired == 0
+
+
 # --- the write limit --------------------------------------------------------------------------------------
 
 
@@ -260,6 +311,9 @@ def asked(faults: Faults, method: str, target: str, wish: Any = None) -> Answer:
         ({"delay": 0.5, "status": 503}, delay(0.5, status(503))),
         ({"hang": 30}, hang(30)),
         ({"hang": 30, "applied": True}, hang(30, applied=True)),
+        ("kill", kill()),
+        ({"kill": True, "applied": True}, kill(applied=True)),
+        ({"delay": 0.5, "kill": True}, delay(0.5, kill())),
         ({"status": 429, "retryAfter": 1.5}, status(429, retry_after=1.5)),
         ({"status": "ABORTED", "message": "moved", "applied": True}, status("ABORTED", "moved", applied=True)),
         ({"shape": "duplicate"}, shape("duplicate")),
@@ -313,6 +367,7 @@ def test_face_shows_counters_and_history() -> None:
         ({"action": "explode"}, "no action is called"),
         ({"action": {"status": "BROKEN"}}, "not a canonical name"),
         ({"service": "storage"}, "a fault needs an action"),
+        ({"action": "kill"}, "nobody here knows who calls"),
         ({"action": "drop", "tiems": 1}, "unknown: tiems"),
         ({"service": "storage", "action": {"shape": "safety"}}, "no shape 'safety'"),
         ({"action": {"limitWrites": 0}}, "lets nothing through"),

@@ -45,6 +45,36 @@ def test_reader_who_comes_late_is_told_what_was_dropped() -> None:
     assert (page.dropped, page.next) == (4, 10)
 
 
+def test_large_records_make_room_for_the_newest() -> None:
+    history = History(most_bytes=250)
+    for number in range(5):
+        history.record_large("write", "firestore", "update", f"runs/{number}", 100, dict)
+    page = history.since()
+    assert ([record.sequence for record in page.records], page.dropped) == ([4, 5], 3)
+    history.clear()
+    history.record_large("write", "firestore", "update", "runs/5", 200, dict)
+    assert [record.sequence for record in history.since().records] == [6]
+
+
+def test_record_that_is_larger_than_all_memory_is_told_as_dropped() -> None:
+    history = History(most_bytes=250)
+    history.record_large("write", "firestore", "update", "runs/0", 1000, dict)
+    assert (history.since().records, history.since().dropped) == ((), 1)
+
+
+def test_what_nobody_reads_is_never_put_into_words() -> None:
+    history, told = History(), []
+
+    def tell() -> dict[str, int]:
+        told.append("once")
+        return {"n": 1}
+
+    record = history.record_large("write", "firestore", "update", "runs/0", 10, tell)
+    assert history.of("write") == [record]
+    assert told == []
+    assert record.detail == {"n": 1}
+
+
 def test_cleared_history_goes_on_counting() -> None:
     history = filled(3)
     history.clear()

@@ -2,6 +2,7 @@
 
 import random
 import socket
+from dataclasses import replace
 
 import pytest
 import requests
@@ -10,6 +11,7 @@ from google.cloud import firestore
 from emulator.eventarc import EventarcServer, Subscription
 from emulator.eventarc.retrying import KEPT_FOR, LONGEST, SHORTEST, next_delay
 from emulator.faults import Faults, delay, drop, drop_after, shape, status
+from emulator.firestore.server import FirestoreServer
 from tests.emulator.eventarc.conftest import Subscribe
 from tests.emulator.eventarc.receiver import Receiver, eventually
 
@@ -49,6 +51,26 @@ def test_an_absent_function_is_waited_for(db: firestore.Client, eventarc: Eventa
     assert eventarc.settled(5)
     receiver.stop()
     assert set(receiver.values) == {1}
+
+
+def test_a_commit_that_cannot_be_routed_is_told_and_the_next_one_goes_on(
+    db: firestore.Client, store: FirestoreServer
+) -> None:
+    said: list[str] = []
+    eventarc = EventarcServer(store, faults=Faults(), tell=said.append).start()
+    receiver = Receiver()
+    eventarc.subscribe(Subscription("f", receiver.url, "runs/{id}"))
+    broken = Subscription("broken", receiver.url, None)  # type: ignore[arg-type]  # a mistake, found late
+    eventarc.subscribe(broken)
+    write(db, 1)
+    assert eventarc.settled(5)
+    assert any("the events of change" in line and "AttributeError" in line for line in said)
+    eventarc.subscribe(replace(broken, pattern="other/{id}"))
+    write(db, 2)
+    assert eventarc.settled(5)
+    eventarc.stop()
+    receiver.stop()
+    assert receiver.values == [2]
 
 
 def test_after_a_day_it_is_a_dead_letter(db: firestore.Client, eventarc: EventarcServer, store: object) -> None:

@@ -24,11 +24,10 @@ serial = itertools.count(1)
 
 @dataclass(frozen=True)
 class Place:
-    """A Firestore: where it is, and where it can be cleared."""
+    """A Firestore: which one, and where."""
 
     name: str
     host: str
-    http_url: str
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,9 +61,9 @@ def oracle_host() -> Iterator[str]:
 def place(request: pytest.FixtureRequest) -> Place:
     if request.param == "ours":
         server: FirestoreServer = request.getfixturevalue("server")
-        return Place("ours", server.host, server.http_url)
+        return Place("ours", server.host)
     host: str = request.getfixturevalue("oracle_host")
-    return Place("official", host, f"http://{host}")
+    return Place("official", host)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_a_database_can_be_cleared(db: firestore.Client, another: Connect, place
     other = another(f"{db.project}-other")
     for client in (db, other):
         fill(client, "a", b=1, c=2)
-    url = f"{place.http_url}/emulator/v1/projects/{db.project}/databases/(default)/documents"
+    url = f"http://{place.host}/emulator/v1/projects/{db.project}/databases/(default)/documents"
     assert requests.delete(url.replace("(", "%28"), timeout=10).status_code == 200
     assert ids(db.collection("a")) == []
     assert ids(other.collection("a")) == ["b", "c"]
@@ -88,7 +88,7 @@ def test_a_clear_disturbs_nobody_in_another_database(db: firestore.Client, anoth
     @firestore.transactional
     def read_twice(transaction: firestore.Transaction) -> list[dict[str, Any] | None]:
         first = db.document("a/b").get(transaction=transaction)
-        url = f"{place.http_url}/emulator/v1/projects/{other.project}/databases/(default)/documents"
+        url = f"http://{place.host}/emulator/v1/projects/{other.project}/databases/(default)/documents"
         assert requests.delete(url, timeout=10).status_code == 200
         return [first.to_dict(), db.document("a/c").get(transaction=transaction).to_dict()]
 

@@ -28,19 +28,19 @@ def test_a_port_that_is_taken_is_a_clear_error(server: FirestoreServer) -> None:
 
 
 def test_it_is_told_apart_from_other_http(server: FirestoreServer) -> None:
-    assert requests.get(server.http_url, timeout=5).text == "Ok\n"
-    assert requests.delete(f"{server.http_url}/emulator/v1/projects/p", timeout=5).status_code == 404
-    assert requests.delete(f"{server.http_url}/emulator/v1/nonsense/documents", timeout=5).status_code == 400
+    assert requests.get(f"http://{server.host}", timeout=5).text == "Ok\n"
+    assert requests.delete(f"http://{server.host}/emulator/v1/projects/p", timeout=5).status_code == 404
+    assert requests.delete(f"http://{server.host}/emulator/v1/nonsense/documents", timeout=5).status_code == 400
 
 
 def test_faults_are_planned_and_calls_are_counted_by_http(server: FirestoreServer, ours: firestore.Client) -> None:
     wish = {"service": "firestore", "method": "Commit", "action": {"status": 503}, "times": 1}
-    requests.post(f"{server.http_url}/__faults", json=wish, timeout=5).raise_for_status()
+    requests.post(f"http://{server.host}/__faults", json=wish, timeout=5).raise_for_status()
     with pytest.raises(ServiceUnavailable):
         ours.document("runs/by-http").set({"n": 1}, retry=None)
-    (told,) = requests.get(f"{server.http_url}/__faults", timeout=5).json()["faults"]
-    requests.delete(f"{server.http_url}/__faults", timeout=5).raise_for_status()
-    calls = requests.get(f"{server.http_url}/__calls", timeout=5).json()["calls"]
+    (told,) = requests.get(f"http://{server.host}/__faults", timeout=5).json()["faults"]
+    requests.delete(f"http://{server.host}/__faults", timeout=5).raise_for_status()
+    calls = requests.get(f"http://{server.host}/__calls", timeout=5).json()["calls"]
     assert told["fired"] == 1
     assert {"service": "firestore", "method": "Commit", "resource": "runs/by-http", "count": 1} in calls
 
@@ -51,7 +51,7 @@ def test_it_stops_and_lets_go_of_its_port() -> None:
         watch: Any = db.collection("a").on_snapshot(lambda *_: None)
         db.document("a/b").set({"n": 1})
         first.stop()
-        second = FirestoreServer(first.port, http_port=0).start()
+        second = FirestoreServer(first.port).start()
         assert not db.document("a/b").get().exists
         watch.unsubscribe()
     second.stop()

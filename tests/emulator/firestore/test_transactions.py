@@ -9,6 +9,7 @@ from google.api_core.exceptions import Aborted, AlreadyExists, InvalidArgument
 from google.cloud import firestore
 from google.cloud.firestore_v1 import types
 
+from emulator.firestore.server import FirestoreServer
 from tests.emulator.firestore.client import at_once, commit, fields_of, fill, ids, where, written
 
 ONE = types.Value(integer_value=1)
@@ -217,6 +218,23 @@ def test_who_reads_what_is_fought_over_holds_it(ours: firestore.Client) -> None:
     commit(ours, written(ours, "t/a", n=types.Value(integer_value=10)), transaction=transaction)
     other.join(5)
     assert fields_of(a) == {"n": 11}
+
+
+def test_a_clear_ends_whoever_is_at_work(server: FirestoreServer, ours: firestore.Client) -> None:
+    fight_over(ours, "t/a")
+    holder, idle = begin(ours), begin(ours)
+    read(ours, holder, "t/a")
+    server.clear(ours.project)
+    started = time.monotonic()
+    ours.document("t/a").set({"n": 2})
+    assert time.monotonic() - started < 1, "nobody holds it any more"
+    for transaction in (holder, idle):
+        with pytest.raises(InvalidArgument):
+            commit(ours, written(ours, "t/a", n=ONE), transaction=transaction)
+    only_begun = begin(ours)
+    server.clear_all()
+    with pytest.raises(InvalidArgument):
+        commit(ours, written(ours, "t/a", n=ONE), transaction=only_begun)
 
 
 def test_two_that_wait_for_each_other_do_not_wait_for_ever(ours: firestore.Client) -> None:

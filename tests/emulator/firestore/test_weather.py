@@ -20,7 +20,8 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 
 from emulator.faults import Fault, Faults, delay, drop, drop_after, hang, refuse, status
 from emulator.firestore.server import FirestoreServer
-from tests.emulator.firestore.client import fields_of
+from emulator.history import History
+from tests.emulator.firestore.client import connected, fields_of
 
 ONCE: Any = None  # no retry by the library
 
@@ -111,7 +112,7 @@ def test_reads_have_weather_too(doc: firestore.DocumentReference, ours: firestor
 
 
 def test_a_fault_finds_its_document_wherever_it_stands_in_a_batch(ours: firestore.Client, faults: Faults) -> None:
-    planned = faults.add(service="firestore", resource="*runs/r11*", action=status(503))
+    planned = faults.add(service="firestore", resource="*runs/r11", action=status(503))
     batch = ours.batch()
     for number in range(12):
         batch.set(ours.document(f"runs/r{number}"), {"n": number})
@@ -180,6 +181,17 @@ def test_calls_are_counted_by_method_and_resource(
         ("RunQuery", "runs", 1),
         ("RunQuery", "runs/r1/steps", 1),
     ]
+
+
+def test_of_large_documents_the_history_keeps_the_newest() -> None:
+    history = History(most_bytes=1_000_000)
+    server = FirestoreServer(faults=Faults(history)).start()
+    with connected(server.host, "large") as db:
+        for number in range(5):
+            db.document("runs/r1").set({"n": number, "filling": "x" * 400_000})
+    server.stop()
+    assert [record.detail["after"]["n"] for record in history.of("write")] == [4]
+    assert history.since().dropped == 8, "four calls and what they wrote"
 
 
 def test_every_write_is_in_the_history(

@@ -10,6 +10,7 @@ from emulator.platform import Function
 
 TOY = Path(__file__).parent / "toy"
 ASKED = Path(__file__).parent / "asked"
+NOTING = Path(__file__).parent / "noting"
 BROKEN = Path(__file__).parent / "broken"
 
 
