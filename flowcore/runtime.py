@@ -7,7 +7,8 @@ that does. A cold start is latency, and somebody waits for it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -38,6 +39,10 @@ class CloudEvent(Protocol):
     def get_attributes(self) -> Mapping[str, Any]: ...
 
 
+class InvocationFailed(Exception):
+    """The platform calls again. Why it failed stands in the line `invocation_failed`."""
+
+
 # --- what a function does ---------------------------------------------------------------------------------
 
 
@@ -45,24 +50,27 @@ def run_step(event: CloudEvent, step_type: StepType[Inputs]) -> None:
     """A worker's whole job: serve one delivery."""
     from flowcore.engine.worker import Worker
 
-    if mine := _for_us(event):
-        Worker(step_type, runs(), artifacts(), clock(), chance(), log(), config().budget).handle(mine)
+    with _failing_discreetly():
+        if mine := _for_us(event):
+            Worker(step_type, runs(), artifacts(), clock(), chance(), log(), config().budget).handle(mine)
 
 
 def advance_run(event: CloudEvent) -> None:
     """The orchestrator's whole job: plan the run of one delivery."""
     from flowcore.engine.advance import Advance
 
-    if mine := _for_us(event):
-        Advance(runs(), clock(), chance(), log(), _working_seconds()).handle(mine)
+    with _failing_discreetly():
+        if mine := _for_us(event):
+            Advance(runs(), clock(), chance(), log(), _working_seconds()).handle(mine)
 
 
 def sweep_runs(*, every_run: bool) -> SweepReport:
     """What no event will do: for the runs that are due or, the net under the net, for every unfinished one."""
     from flowcore.engine.sweep import Sweep
 
-    sweep = Sweep(runs(), clock(), chance(), log(), _working_seconds())
-    return sweep.hourly() if every_run else sweep.minutely()
+    with _failing_discreetly():
+        sweep = Sweep(runs(), clock(), chance(), log(), _working_seconds())
+        return sweep.hourly() if every_run else sweep.minutely()
 
 
 def start_run(request: StartRequest) -> Started:
@@ -71,6 +79,16 @@ def start_run(request: StartRequest) -> Started:
 
     start = Start(documents(), config().flow_runs_collection, clock(), chance(), log(), _working_seconds())
     return start.handle(request)
+
+
+@contextmanager
+def _failing_discreetly() -> Iterator[None]:
+    """The framework prints whatever leaves a function, with the words of every cause: a server's may quote a prompt."""
+    try:
+        yield
+    except Exception as exc:  # noqa: BLE001 - whatever it is: the platform is told, and calls again
+        log().error("invocation_failed", exc_info=exc)
+        raise InvocationFailed(type(exc).__name__) from None
 
 
 def _for_us(event: CloudEvent) -> FlowEvent | None:

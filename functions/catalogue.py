@@ -18,6 +18,10 @@ class Deployable:
     run_triggered: bool
     timeout: float
     concurrency: int
+    memory: str
+    cpu: int
+    max_instances: int
+    min_instances: int
     environment: Mapping[str, str]
     schedules: Mapping[str, float]  # query → seconds between two calls
 
@@ -34,6 +38,10 @@ def deployables() -> list[Deployable]:
             run_triggered=about["trigger"] == "run",
             timeout=about["timeout"],
             concurrency=about["concurrency"],
+            memory=about["memory"],
+            cpu=about["cpu"],
+            max_instances=about["max_instances"],
+            min_instances=about["min_instances"],
             environment={
                 "INVOCATION_TIMEOUT_SECONDS": str(about["timeout"]),
                 "GEMINI_TIMEOUT_SECONDS": str(about["provider"]),

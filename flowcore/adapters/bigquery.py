@@ -7,11 +7,9 @@ before the platform ends the invocation, so each query has a session of its own 
 from __future__ import annotations
 
 import concurrent.futures
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from math import nan
-from typing import Any
 
 import google.auth
 import requests
@@ -20,14 +18,13 @@ from google.auth import exceptions as auth
 from google.auth.credentials import AnonymousCredentials, Credentials
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import bigquery
-from requests.adapters import HTTPAdapter
 
+from flowcore.adapters.punctual import punctual
 from flowcore.contracts.candles import Candle, CandleQuery
 from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
 
 PAGE = 10_000  # rows: about 2 MB on the wire
 CALL = 30.0  # seconds for one exchange; a query that takes longer is asked for again and again
-_A_MOMENT = 0.1
 
 # A row of several for one moment is chosen where they lie: what is left out is never sent.
 _SQL = """\
@@ -75,7 +72,8 @@ class BigQueryCandles:
         return cls(credentials, project, table, maximum_bytes)
 
     def candles(self, query: CandleQuery, timeout: float) -> Iterator[Candle]:
-        with closing(self._session(timeout)) as session, _translated(self._table):
+        session: requests.Session = AuthorizedSession(self._credentials)  # type: ignore[no-untyped-call]
+        with _translated(self._table), punctual(session, timeout, silence=CALL):
             client = bigquery.Client(project=self._project, credentials=self._credentials, _http=session)
             rows = client.query_and_wait(
                 _SQL.format(table=self._table, and_exchange=" AND exchange = @exchange" if query.exchange else ""),
@@ -90,24 +88,6 @@ class BigQueryCandles:
             )
             for moment, *figures in rows:
                 yield Candle(moment, *(nan if figure is None else float(figure) for figure in figures))
-
-    def _session(self, timeout: float) -> requests.Session:
-        session: requests.Session = AuthorizedSession(self._credentials)  # type: ignore[no-untyped-call]
-        for scheme in ("https://", "http://"):
-            session.mount(scheme, _Punctual(time.monotonic() + timeout))
-        return session
-
-
-class _Punctual(HTTPAdapter):
-    """Every exchange ends in time, however long the SDK would wait for it."""
-
-    def __init__(self, ends: float) -> None:
-        super().__init__()
-        self._ends = ends
-
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        left = max(_A_MOMENT, self._ends - time.monotonic())
-        return super().send(request, *args, **{**kwargs, "timeout": min(left, CALL)})
 
 
 def _parameters(query: CandleQuery) -> list[bigquery.ScalarQueryParameter]:
@@ -128,6 +108,9 @@ def _translated(table: str) -> Iterator[None]:
         yield
     except (api.GoogleAPICallError, *_SILENCE, auth.GoogleAuthError) as error:
         raise _ours(error, table) from error
+    except (ValueError, TypeError, AttributeError, KeyError) as garbled:
+        # A gateway's page instead of JSON, or half of it: the library trips over it in whichever way.
+        raise NetworkError(Code.BQ_QUERY_FAILED, f"{table}: BigQuery's answer cannot be read") from garbled
 
 
 def _ours(error: Exception, table: str) -> StepFailed:

@@ -7,7 +7,6 @@ service says in words is looked at, never passed on: it may quote the request's 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from types import MappingProxyType
 import requests
 import urllib3
 
+from flowcore.adapters.punctual import punctual
 from flowcore.contracts.charts import Chart, QuotaUsedUp
 from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
 
@@ -36,33 +36,29 @@ _SILENCE = (
 
 
 class ChartImg:
-    """One session a process: it holds the connections."""
+    """A connection for each call: one that was kept may be dead by now, and to find out would cost a chart."""
 
     def __init__(self, base_url: str, keys: Mapping[str, str]) -> None:
         self._url = base_url.rstrip("/") + PATH
         self._keys = keys
-        self._session = requests.Session()
-        self._session.trust_env = False  # no credentials of strangers from a .netrc
 
     def draw(self, account: str, chart: Chart, timeout: float) -> bytes:
-        ends = time.monotonic() + min(timeout, LONGEST_CALL)
-        with _translated(chart):
-            response = self._session.post(
+        session = requests.Session()
+        session.trust_env = False  # no credentials of strangers from a .netrc
+        seconds = min(timeout, LONGEST_CALL)
+        with _translated(chart), punctual(session, seconds, silence=seconds):
+            response = session.post(
                 self._url,
                 json=order_for(chart),
                 headers={"x-api-key": self._keys[account]},
-                timeout=ends - time.monotonic(),
                 allow_redirects=False,
                 stream=True,
             )
             with response:
-                body = b"".join(_pieces(response.raw, ends))
+                body = b"".join(_pieces(response.raw))
         if response.status_code == 200 and body.startswith(PNG_SIGNATURE):
             return body
         raise _refusal(chart, response.status_code, response.headers, body)
-
-    def close(self) -> None:
-        self._session.close()
 
 
 def order_for(chart: Chart) -> dict[str, object]:
@@ -75,12 +71,12 @@ def order_for(chart: Chart) -> dict[str, object]:
     }
 
 
-def _pieces(raw: urllib3.BaseHTTPResponse, ends: float) -> Iterator[bytes]:
-    """The body as it comes. A timeout of the library's counts the silence between two bytes, this one all of it."""
+def _pieces(raw: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """The body as it comes, so that one without end is noticed before it fills the memory."""
     size = 0
     while piece := raw.read1(2**16, decode_content=True):
         size += len(piece)
-        if time.monotonic() > ends or size > LARGEST_ANSWER:
+        if size > LARGEST_ANSWER:
             raise TimeoutError
         yield piece
 

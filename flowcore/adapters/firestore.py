@@ -98,7 +98,8 @@ class FirestoreDocuments:
         return Document(found.to_dict() or {}, found.update_time) if found.exists else None
 
     def create(self, path: str, fields: Mapping[str, object], timeout: float = DOCUMENT_CALL) -> None:
-        with _unless_lost(path):
+        # Who is told of a conflict believes that the document is there, so nothing else is one.
+        with _unless_lost(path, (api.AlreadyExists,)):
             self._client.document(path).create(dict(fields), retry=None, timeout=_capped(timeout))
 
     def update(
@@ -112,12 +113,12 @@ class FirestoreDocuments:
 
 
 @contextmanager
-def _unless_lost(what: str) -> Iterator[None]:
+def _unless_lost(what: str, signs: tuple[type[Exception], ...] = _LOST) -> Iterator[None]:
     """A write: besides an answer or silence, it may have come too late."""
     with _answered(what):
         try:
             yield
-        except _LOST as lost:
+        except signs as lost:
             raise Conflict(what) from lost
 
 
@@ -132,7 +133,7 @@ def _answered(what: str) -> Iterator[None]:
     except (api.Forbidden, api.Unauthorized) as refused:
         raise AuthenticationError(
             Code.FIRESTORE_UNAVAILABLE,
-            f"{what}: Firestore refused ({_status(refused)}); grant the function's account roles/datastore.user",
+            f"{what}: Firestore refused ({_status(refused)}); grant the account roles/datastore.user",
         ) from refused
     except api.GoogleAPICallError as refused:
         raise ConfigurationError(

@@ -162,7 +162,7 @@ def translated(code: Code, what: str) -> Iterator[None]:
     except (api.Forbidden, api.Unauthorized, auth.GoogleAuthError) as refused:
         raise AuthenticationError(
             code,
-            f"{what}: Cloud Storage refused ({_status(refused)}); may the function's account read and create objects?",
+            f"{what}: Cloud Storage refused ({_status(refused)}); may the account read and create objects?",
         ) from refused
     except api.GoogleAPICallError as refused:
         if refused.code == 408:  # the library has no class for it

@@ -9,23 +9,42 @@ import os
 
 import typer
 
+from flowcore.cli.cancel import cancel
 from flowcore.cli.demo import demo
+from flowcore.cli.doctor import doctor
 from flowcore.cli.env import env
+from flowcore.cli.logs import logs
+from flowcore.cli.opening import open_
 from flowcore.cli.problems import guarded
+from flowcore.cli.rerun import rerun
+from flowcore.cli.retry import retry
 from flowcore.cli.run import run
+from flowcore.cli.runs import runs
 from flowcore.cli.seed import seed
+from flowcore.cli.show import show
+from flowcore.cli.skip import skip
 from flowcore.cli.up import up
+from flowcore.cli.validate import validate
 from flowcore.cli.watch import watch
+
+PANELS = {
+    "This machine": (up, env, demo, doctor),
+    "Flows": (validate, seed, run),
+    "Runs": (runs, show, watch, logs, open_),
+    "Operating": (cancel, skip, retry, rerun),
+}
 
 app = typer.Typer(
     help="Flows on Google Cloud Functions, and the whole platform on a laptop.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
-for command in (up, env, seed, demo, run, watch):
-    app.command()(command)
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(command.__name__.rstrip("_"), rich_help_panel=panel)(command)
 
 
 def main() -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said by us, in one line
-    guarded(lambda: app(prog_name="flow"))
+    guarded(lambda: app(prog_name="flow", standalone_mode=False))

@@ -10,13 +10,14 @@ from typing import Any
 
 from flowcore.cli.problems import Exit, Problem
 from flowcore.cli.world import World
+from flowcore.contracts.flows import FLOW_KEY
 from flowcore.engine.start import DEFINITIONS
 
 
 def definition_of(flow: str, world: World) -> Mapping[str, Any]:
     if _is_file(flow):
         return read_file(Path(flow))
-    found = world.documents.find(f"{DEFINITIONS}/{flow}")
+    found = world.documents.find(f"{DEFINITIONS}/{flow}") if FLOW_KEY.fullmatch(flow) else None
     if found is None:
         known = [snapshot.id for snapshot in world.firestore.collection(DEFINITIONS).list_documents()]
         close = difflib.get_close_matches(flow, known, n=1)
@@ -28,16 +29,29 @@ def definition_of(flow: str, world: World) -> Mapping[str, Any]:
 
 
 def read_file(path: Path) -> Mapping[str, Any]:
+    return parse_file(path, text_of(path))
+
+
+def text_of(path: Path) -> str:
     try:
-        value = json.loads(path.read_text("utf-8"))
+        return path.read_text("utf-8")
     except FileNotFoundError:
-        raise Problem(f"{path}: there is no such file", Exit.MISSING) from None
-    except json.JSONDecodeError as error:
-        raise Problem(f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}", Exit.REFUSED) from None
+        raise Problem(f"{path}: there is no such file; flow validate and flow run take a path", Exit.MISSING) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Problem(f"{path}: cannot be read: {type(error).__name__}", Exit.MISSING) from None
+        raise Problem(f"{path}: cannot be read ({type(error).__name__}); is it a text file?", Exit.MISSING) from None
+
+
+def parse_file(path: Path, text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Problem(
+            f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}; correct it there", Exit.REFUSED
+        ) from None
+    except RecursionError:
+        raise Problem(f"{path}: is nested too deeply to be a flow; simplify it", Exit.REFUSED) from None
     if not isinstance(value, dict):
-        raise Problem(f"{path}: a flow is a JSON object", Exit.REFUSED)
+        raise Problem(f"{path}:1:1: is {_kind(value)}, but a flow is a JSON object; see spec/flows", Exit.REFUSED)
     return value
 
 
@@ -47,12 +61,16 @@ def settings(given: list[str]) -> dict[str, object]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise Problem(f"--set {text}: write name=value", Exit.MISUSED)
+            raise Problem(f"--set {text}: write name=value, as in --set symbol=ETHUSDT", Exit.MISUSED)
         try:
             found[name.removeprefix("scope.")] = json.loads(value)
         except ValueError:
             found[name.removeprefix("scope.")] = value
     return found
+
+
+def _kind(value: object) -> str:
+    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
 
 
 def _is_file(flow: str) -> bool:

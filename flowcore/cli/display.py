@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from flowcore.cli.listing import Listed
 from flowcore.cli.report.order import along_the_graph
 from flowcore.domain.model import Run, Step
 
@@ -32,6 +34,8 @@ SIGNS = {
     "SKIPPED": "↷",
     "CANCELLED": "∅",
 }
+
+PIPED = 300  # columns
 
 
 class Screen(Protocol):
@@ -90,6 +94,29 @@ def table(run: Run, now: datetime) -> Table:
     return shown
 
 
+def listing(runs: Sequence[Listed], now: datetime) -> Table:
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("run", "status", "steps", "took", "started", "flow"):
+        shown.add_column(heading, no_wrap=True, justify="right" if heading in ("steps", "took") else "left")
+    for run in runs:
+        since = run.created_at
+        shown.add_row(
+            Text(run.run_id),
+            Text(f"{SIGNS[run.status]} {run.status}", style=STYLES[run.status]),
+            run.progress,
+            span((run.finished_at or now) - since) if since else "",
+            f"{since.astimezone():%Y-%m-%d %H:%M:%S}" if since else "",
+            Text(run.flow_key, style="dim"),
+        )
+    return shown
+
+
+def screen() -> Console:
+    """Standard output. What is piped is not cut to the width of a screen that nobody looks at."""
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=PIPED)
+
+
 def duration(step: Step, now: datetime) -> timedelta | None:
     return (step.finished_at or now) - step.started_at if step.started_at else None
 
@@ -98,7 +125,12 @@ def span(lasting: timedelta | None) -> str:
     if lasting is None:
         return ""
     seconds = lasting.total_seconds()
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = int(seconds // 60)
+    if minutes < 60:
+        return f"{minutes} min {int(seconds % 60)} s"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} d"
 
 
 def _artifact(step: Step) -> str:
@@ -111,16 +143,18 @@ def _clock(moment: datetime) -> str:
     return f"{moment.astimezone():%H:%M:%S}"
 
 
-def show_all(console: Console, runs: Iterator[Run | None]) -> Run | None:
+def show_all(console: Console, runs: Generator[Run | None]) -> Run | None:
     """Show every change until there are no more; returns the run as it was last."""
+    # Closed here and now: a listener that is left to the end of the process can no longer be ended, and keeps it.
+    with closing(runs):
+        if console.is_terminal:
+            with Live(console=console, auto_refresh=False) as live:
+                return _shown(LiveTable(live), runs)
+        return _shown(Lines(console), runs)
+
+
+def _shown(screen: Screen, runs: Iterator[Run | None]) -> Run | None:
     last: Run | None = None
-    if console.is_terminal:
-        with Live(console=console, auto_refresh=False) as live:
-            return _shown(LiveTable(live), runs, last)
-    return _shown(Lines(console), runs, last)
-
-
-def _shown(screen: Screen, runs: Iterator[Run | None], last: Run | None) -> Run | None:
     for run in runs:
         screen.show(run)
         last = run or last

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from flowcore.cli.problems import Exit, Problem
+from flowcore.cli.looking import run_of
 from flowcore.cli.report import render
-from flowcore.cli.world import COLLECTION, World
+from flowcore.cli.saving import save
+from flowcore.cli.world import World
+from flowcore.domain.errors import DataNotFoundError, ValidationError
 
 
 def save_page(there: World, run_id: str, folder: Path, provenance: str | None = None) -> Path:
     """Returns where the page is."""
-    found = there.documents.find(f"{COLLECTION}/{run_id}")
-    if found is None:
-        raise Problem(f"{run_id}: there is no such run in {there}", Exit.MISSING)
+    found = run_of(there, run_id)
     kept: dict[str, str] = {}
 
+    @cache
     def read(uri: str) -> bytes:
         content = there.artifacts.read(uri)
-        name = uri.split("/", 3)[3]
-        file = folder / "artifacts" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-        kept[uri] = f"artifacts/{name}"
+        kept[uri] = save(folder, uri, content).relative_to(folder).as_posix()
         return content
 
-    for step in (found.fields.get("steps") or {}).values():  # type: ignore[attr-defined]
-        uri = (step.get("outputs") or {}).get("gcs_uri")
-        if uri:
-            read(uri)
+    for step in found.run.steps.values():
+        if step.gcs_uri:
+            with suppress(DataNotFoundError, ValidationError):  # somebody has removed it; the page says so in its place
+                read(step.gcs_uri)
     html = render(
-        found.fields,
+        found.document,
         read,
         now=datetime.now(UTC),
         run_id=run_id,

@@ -17,8 +17,7 @@ import sys
 from collections.abc import Callable
 from enum import IntEnum
 
-from flowcore.domain.errors import AuthenticationError, ConfigurationError, DataNotFoundError, NetworkError, StepFailed
-from flowcore.domain.manual import Refused
+import typer
 
 
 class Exit(IntEnum):
@@ -42,20 +41,67 @@ class Problem(Exception):
 def guarded(command: Callable[[], object]) -> None:
     """Run it; whatever is foreseen ends in one line, never in a trace."""
     try:
-        command()
+        ended = command()
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
-    except (Problem, Refused, StepFailed) as error:
-        problem = error if isinstance(error, Problem) else Problem(str(error), _exit_code(error))
+    except Exception as error:
+        problem = _told(error)
+        if problem is None:
+            raise  # nobody foresaw it: the trace is what helps
         sys.stderr.write(f"flow: {problem}\n")
         sys.exit(problem.exit_code)
+    sys.exit(ended if isinstance(ended, int) else Exit.DONE)
 
 
-def _exit_code(error: Exception) -> Exit:
+def _told(error: Exception) -> Problem | None:
     match error:
-        case NetworkError() | AuthenticationError() | ConfigurationError():
-            return Exit.UNREACHABLE
-        case DataNotFoundError():
-            return Exit.MISSING
-        case _:
-            return Exit.REFUSED
+        case Problem():
+            return error
+        case typer.TyperException():
+            return Problem(f"{_spelled(error.format_message())}; flow --help says what there is", Exit.MISUSED)
+    return _of_the_domain(error) or _of_the_cloud(error)
+
+
+def _of_the_domain(error: Exception) -> Problem | None:
+    # Here, because `flow --help` needs none of it.
+    from flowcore.domain import errors
+    from flowcore.domain.manual import Refused
+
+    match error:
+        case Refused():
+            return Problem(str(error), Exit.REFUSED)
+        case errors.NetworkError() | errors.AuthenticationError() | errors.ConfigurationError():
+            return _unreachable(error.error.message)
+        case errors.DataNotFoundError():
+            return Problem(error.error.message, Exit.MISSING)
+        case errors.StepFailed():
+            return Problem(error.error.message, Exit.REFUSED)
+    return None
+
+
+def _of_the_cloud(error: Exception) -> Problem | None:
+    """For the few calls that go past the adapters: queries and listeners."""
+    from google.api_core.exceptions import GoogleAPICallError, RetryError
+    from google.auth.exceptions import GoogleAuthError
+    from requests import RequestException
+
+    match error:
+        case GoogleAPICallError() | RetryError():
+            status = getattr(error, "grpc_status_code", None)
+            reason = status.name if status else type(error).__name__
+            return _unreachable(f"Google Cloud refused or did not answer ({reason})")
+        case GoogleAuthError():
+            return _unreachable(f"the account cannot be used ({type(error).__name__})")
+        case RequestException():
+            return _unreachable(f"no answer ({type(error).__name__})")
+    return None
+
+
+def _unreachable(what: str) -> Problem:
+    return Problem(f"{what}; flow doctor finds out why", Exit.UNREACHABLE)
+
+
+def _spelled(message: str) -> str:
+    """As the rest of what is said here: one line, and no full stop before the advice."""
+    line = " ".join(message.split()).rstrip(".")
+    return line[:1].lower() + line[1:]

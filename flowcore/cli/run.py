@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, world
+from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
 
 
 def run(
@@ -28,15 +28,14 @@ def run(
     from flowcore.cli.starting import begin, fresh_id
     from flowcore.cli.watch import look_on
 
-    there, now = world(project, database, bucket), datetime.now(UTC)
+    there, now = entered(project, database, bucket, as_json=as_json), datetime.now(UTC)
     definition, parameters = definition_of(flow, there), settings(given or [])
     named = run_id or fresh_id(definition, parameters, now, uuid.uuid4().hex)
     begun = begin(there, definition, parameters, named, now)
     if as_json and not watch:
         typer.echo(json.dumps({"runId": begun.run_id, "created": begun.created}))
     elif not as_json:
-        said = "started" if begun.created else "was there already"
-        typer.echo(f"{begun.run_id} {said} in {there}")
+        typer.echo(f"{begun.run_id} {'started' if begun.created else 'was there already'}")
         if not watch:
             typer.echo(f"look on with: flow watch {begun.run_id}")
     if watch:

@@ -22,8 +22,7 @@ def seed(
     from flowcore.cli.seeding import seeds, sow
 
     there = world(project, database, bucket)
-    if not as_json:
-        typer.echo(f"into {there}")
+    typer.echo(f"into {there}", err=as_json)
     sown = []
     for each in seeds():
         done = sow(there.documents, each, replace=replace)

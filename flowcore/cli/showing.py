@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,12 +16,12 @@ from emulator.platform import Log, Platform, PlatformFailed
 from flowcore.cli import project
 from flowcore.cli.definitions import definition_of
 from flowcore.cli.display import show_all
+from flowcore.cli.furnishing import at_home, furnished
 from flowcore.cli.pages import save_page
 from flowcore.cli.problems import Exit, Problem
-from flowcore.cli.seeding import seeds, sow
 from flowcore.cli.starting import begin, fresh_id
 from flowcore.cli.watching import changes
-from flowcore.cli.world import World, world
+from flowcore.cli.world import World
 
 FLOW = "market_report_v1"
 
@@ -30,15 +29,17 @@ FLOW = "market_report_v1"
 def show_off(symbol: str, output: Path) -> None:
     console = Console()
     began = time.monotonic()
-    with _platform(output / "logs") as there:
-        console.print(f"the platform is up after {time.monotonic() - began:.1f} s; its logs are in {output / 'logs'}")
-        for each in seeds():
-            sow(there.documents, each, replace=True)
-        now, parameters = datetime.now(UTC), {"symbol": symbol}
-        definition = definition_of(FLOW, there)
-        begun = begin(there, definition, parameters, fresh_id(definition, parameters, now, uuid.uuid4().hex), now)
-        last = show_all(console, changes(there, begun.run_id))
-        page = save_page(there, begun.run_id, output, provenance(symbol))
+    try:
+        with _platform(console, output / "logs") as there:
+            up = time.monotonic() - began
+            console.print(f"the platform is up after {up:.1f} s; its logs are in {output / 'logs'}")
+            now, parameters = datetime.now(UTC), {"symbol": symbol}
+            definition = definition_of(FLOW, there)
+            begun = begin(there, definition, parameters, fresh_id(definition, parameters, now, uuid.uuid4().hex), now)
+            last = show_all(console, changes(there, begun.run_id))
+            page = save_page(there, begun.run_id, output, provenance(symbol))
+    except KeyboardInterrupt:
+        raise Problem("ended, and nothing is left running; flow demo begins anew", Exit.INTERRUPTED) from None
     console.print(f"{begun.run_id}: {last.status if last else 'unknown'} after {time.monotonic() - began:.1f} s")
     console.print(f"the candles are {provenance(symbol)}; the analyst is the local stand-in for Gemini")
     console.print(f"the report: {page.resolve().as_uri()}", soft_wrap=True)
@@ -47,21 +48,17 @@ def show_off(symbol: str, output: Path) -> None:
 
 
 @contextmanager
-def _platform(logs: Path) -> Iterator[World]:
-    """Its variables hold while it lives: the clients of Google look for them."""
+def _platform(console: Console, logs: Path) -> Iterator[World]:
     log = Log(None, logs)
+    platform = Platform(functions=project.functions(), log=log)
     try:
-        with Platform(functions=project.functions(), log=log) as platform:
-            before = dict(os.environ)
-            os.environ.update(platform.exports)
-            try:
-                there = world()
-                there.storage.create_bucket(there.bucket)
-                yield there
-            finally:
-                os.environ.clear()
-                os.environ.update(before)
+        with console.status("starting the platform"):
+            platform.start()
+        with at_home(platform) as there:
+            furnished(there)
+            yield there
     except PlatformFailed as failure:
         raise Problem(str(failure), Exit.UNREACHABLE) from failure
     finally:
+        platform.stop()
         log.close()

@@ -32,7 +32,10 @@ def begin(
     now: datetime,
 ) -> Begun:
     if not RUN_ID.fullmatch(run_id):
-        raise Problem(f"--id {run_id}: a run's id has letters, digits, _ and -, 128 at most", Exit.MISUSED)
+        raise Problem(
+            f"--id {run_id}: a run's id is made of letters, digits, _ and -, 128 at most; choose such a one",
+            Exit.MISUSED,
+        )
     wish = sha256(canonical_json({"definition": definition, "parameters": parameters}))
     run = instantiate(definition, parameters, run_id=run_id, now=now, trigger=TRIGGER)
     path = f"{COLLECTION}/{run_id}"
@@ -49,9 +52,12 @@ def begin(
 
 
 def fresh_id(definition: Mapping[str, Any], parameters: Mapping[str, object], now: datetime, suffix: str) -> str:
-    """`20251224-120000_BTCUSDT_a1b2c`: people sort and recognise runs by it."""
     declared = definition.get("parameters")
     about = declared.get("symbol") if isinstance(declared, Mapping) else None
     default = about.get("default") if isinstance(about, Mapping) else None
-    symbol = str(parameters.get("symbol") or default or definition.get("flowKey") or "run")
-    return f"{now:%Y%m%d-%H%M%S}_{re.sub(r'[^A-Za-z0-9-]', '-', symbol)[:40]}_{suffix[:5]}"
+    return id_for(str(parameters.get("symbol") or default or definition.get("flowKey") or "run"), now, suffix)
+
+
+def id_for(subject: str, now: datetime, suffix: str) -> str:
+    """`20251224-120000_BTCUSDT_a1b2c`: people sort and recognise runs by it."""
+    return f"{now:%Y%m%d-%H%M%S}_{re.sub(r'[^A-Za-z0-9-]', '-', subject)[:40]}_{suffix[:5]}"

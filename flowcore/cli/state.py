@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 PLACE: Final = Path(".flow/platform.json")
+LOGS: Final = Path(".flow/logs")
 START_IT: Final = "start one with: flow up"
 
 
@@ -28,11 +29,12 @@ class AlreadyRunning(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A platform that can be used: what to export, and where each function is."""
+    """A platform that can be used: what to export, where each function is, and the folder of its log files."""
 
     pid: int
     exports: Mapping[str, str]
     functions: Mapping[str, str]
+    logs: str
 
 
 @contextmanager
@@ -78,9 +80,9 @@ def running(folder: Path) -> Running:
     return Running(**json.loads(said))
 
 
-def here(exports: Mapping[str, str], functions: Mapping[str, str]) -> Running:
+def here(exports: Mapping[str, str], functions: Mapping[str, str], logs: Path) -> Running:
     """This very process."""
-    return Running(os.getpid(), exports, functions)
+    return Running(os.getpid(), exports, functions, str(logs.resolve()))
 
 
 def _locked(file: IO[str], kind: int) -> bool:

@@ -20,20 +20,23 @@ def up(
         Literal["ours", "official"],
         typer.Option(help="official: gcloud's emulator; no faults or counters of its calls, no --data-dir."),
     ] = "ours",
-    log_dir: Annotated[Path | None, typer.Option(help="Also write a file for each part there.")] = None,
+    log_dir: Annotated[
+        Path | None, typer.Option(help="Where a log file for each part is written (else: .flow/logs).")
+    ] = None,
     project: Annotated[str, typer.Option(help="The name of the Google Cloud project.")] = "demo-local",
     function: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=SOURCE:TARGET[@PATTERN:TYPE]",
-            help="Run this function instead of the project's own: told of the documents that fit, or called by HTTP.",
+            help="Run this function, too: told of the documents that fit, or called by HTTP. Repeatable.",
         ),
     ] = None,
 ) -> None:
     """Run the platform on this machine: stores, events, models and the functions, until Ctrl-C.
 
-    It prints what to export, then a line for each event that is delivered and for each status that changes. In another
-    shell, here or in a folder below, eval "$(flow env)" does the exports: they are kept in .flow/platform.json.
+    It brings the bucket and the seeds along, prints what to export, then a line for each event that is delivered and
+    for each status that changes. In another shell, here or in a folder below, flow run market_report_v1 finds it; so
+    does anything else after eval "$(flow env)". What it knows of itself is kept in .flow/platform.json.
     """
     from flowcore.cli.running import Failed, run  # here, because the emulator takes a second to import
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BUCKET = "artifacts"  # on a laptop
 COLLECTION = "flow_runs"
 DATABASE = "(default)"
-_EMULATOR = "FIRESTORE_EMULATOR_HOST"
+EMULATOR = "FIRESTORE_EMULATOR_HOST"
 
 Project = Annotated[str | None, typer.Option(help="A Google Cloud project (else: the platform on this machine).")]
 Database = Annotated[str, typer.Option(help="The Firestore database.")]
@@ -38,14 +38,22 @@ Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs
 class World:
     project: str
     database: str
-    bucket: str
+    named_bucket: str | None  # most commands need none
     local: bool
-    functions: Mapping[str, str]  # where HTTP functions answer, as far as this is known
 
     def __str__(self) -> str:
         if self.local:
-            return f"the platform on this machine ({os.environ[_EMULATOR]}, project {self.project})"
-        return f"Google Cloud, project {self.project}, database {self.database}, bucket {self.bucket}"
+            return f"the platform on this machine ({os.environ[EMULATOR]}, project {self.project})"
+        kept = f", bucket {self.named_bucket}" if self.named_bucket else ""
+        return f"Google Cloud, project {self.project}, database {self.database}{kept}"
+
+    @property
+    def bucket(self) -> str:
+        if not self.named_bucket:
+            raise Problem(
+                "which bucket holds the artifacts? name it with --bucket, or set ARTIFACTS_BUCKET", Exit.MISUSED
+            )
+        return self.named_bucket
 
     @cached_property
     def firestore(self) -> firestore.Client:
@@ -55,15 +63,17 @@ class World:
         try:
             return firestore.Client(project=self.project, database=self.database)
         except DefaultCredentialsError:
-            raise Problem(
-                "no account to talk to Google Cloud with; run: gcloud auth application-default login", Exit.UNREACHABLE
-            ) from None
+            raise _no_account(self) from None
 
     @cached_property
     def storage(self) -> Any:
+        from google.auth.exceptions import DefaultCredentialsError
         from google.cloud.storage import Client  # type: ignore[import-untyped]
 
-        return Client(project=self.project)
+        try:
+            return Client(project=self.project)
+        except DefaultCredentialsError:
+            raise _no_account(self) from None
 
     @cached_property
     def runs(self) -> Runs:
@@ -86,10 +96,9 @@ class World:
 
 def world(project: str | None = None, database: str = DATABASE, bucket: str | None = None) -> World:
     """The world that the options and this folder mean."""
-    functions: Mapping[str, str] = {}
-    if project is None and _EMULATOR not in os.environ:
-        functions = _found_here()
-    local = _EMULATOR in os.environ
+    if project is None and EMULATOR not in os.environ:
+        os.environ.update(_exported_here())  # the clients of Google look there
+    local = EMULATOR in os.environ
     named = project or os.environ.get("GOOGLE_CLOUD_PROJECT")
     if not named:
         raise Problem(
@@ -97,15 +106,26 @@ def world(project: str | None = None, database: str = DATABASE, bucket: str | No
             Exit.UNREACHABLE,
         )
     kept = bucket or os.environ.get("ARTIFACTS_BUCKET") or (BUCKET if local else None)
-    if not kept:
-        raise Problem("which bucket holds the artifacts? name it with --bucket, or set ARTIFACTS_BUCKET", Exit.MISUSED)
-    return World(named, database, kept, local, functions)
+    return World(named, database, kept, local)
 
 
-def _found_here() -> Mapping[str, str]:
+def entered(project: str | None, database: str, bucket: str | None, *, as_json: bool) -> World:
+    """The world that is meant, said aloud: beside the answer when the answer is for programs."""
+    there = world(project, database, bucket)
+    typer.echo(f"in {there}", err=as_json)
+    return there
+
+
+def _exported_here() -> Mapping[str, str]:
     try:
-        running = state.running(Path.cwd())
+        return state.running(Path.cwd()).exports
     except state.NotRunning:
         return {}
-    os.environ.update(running.exports)  # the clients of Google look there
-    return running.functions
+
+
+def _no_account(there: World) -> Problem:
+    return Problem(
+        f"no account to talk to Google Cloud with (project {there.project}); "
+        "run: gcloud auth application-default login",
+        Exit.UNREACHABLE,
+    )

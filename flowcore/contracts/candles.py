@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from math import isfinite
@@ -33,6 +33,8 @@ TIMEFRAMES: Mapping[str, timedelta | None] = {
 
 _PIECE = 512  # candles: about 64 KiB
 _OPENING, _ROW, _BETWEEN, _CLOSING = b'{"data":[', b'{"close":', b'],"metadata":', b"}"
+# In all these ways a file can be something else. The last: a price, or a year, that no number of ours can hold.
+_MISFITS = (KeyError, TypeError, ValueError, RecursionError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def _months_on(moment: datetime, months: int) -> datetime:
 class CandleFile:
     metadata: Mapping[str, object]
     candles: tuple[Candle, ...]
+    total: int  # how many the file has; `candles` may be the newest of them
 
     @property
     def symbol(self) -> str:
@@ -129,8 +132,8 @@ def read_candles(content: bytes) -> CandleFile:
     """A `ValueError` says what is wrong with the file."""
     try:
         file = json.loads(content)
-        return _as_file(file["metadata"], file["data"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        return _as_file(file["metadata"], file["data"], len(file["data"]))
+    except _MISFITS as error:
         raise ValueError(f"this is no file of candles ({type(error).__name__})") from error
 
 
@@ -147,16 +150,16 @@ def newest_candles(content: bytes, most: int) -> CandleFile:
         if end < 0 or not content.startswith((_OPENING + _ROW, _OPENING + _BETWEEN)):
             raise ValueError("not as we write it")
         metadata = json.loads(content[end + len(_BETWEEN) : -len(_CLOSING)])
-        return _as_file(metadata, json.loads(b"[" + content[start:end] + b"]"))
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return _as_file(metadata, json.loads(b"[" + content[start:end] + b"]"), content.count(_ROW, 0, end))
+    except _MISFITS:
         # Read as a whole, which also finds out whether it is such a file at all.
         whole = read_candles(content)
-        return CandleFile(whole.metadata, whole.candles[max(0, len(whole.candles) - most) :])
+        return replace(whole, candles=whole.candles[max(0, whole.total - most) :])
 
 
-def _as_file(metadata: Mapping[str, object], rows: Iterable[Mapping[str, object]]) -> CandleFile:
+def _as_file(metadata: Mapping[str, object], rows: Iterable[Mapping[str, object]], total: int) -> CandleFile:
     needed = {"symbol": metadata["symbol"], "timeframe": metadata["timeframe"]}
-    return CandleFile({**needed, **metadata}, tuple(map(_as_candle, rows)))
+    return CandleFile({**needed, **metadata}, tuple(map(_as_candle, rows)), total)
 
 
 def _as_row(candle: Candle) -> str:

@@ -121,9 +121,10 @@ def with_attempt_kept(step: Step) -> Step:
         kept["error"] = patch.encoded(step.error)
     if step.outputs:
         kept["outputs"] = dict(step.outputs)
+    # It now stands two levels further down, and a stranger's values may have used up all the depth there is.
     return replace(
         step,
-        attempts=(*step.attempts, kept)[-KEPT_ATTEMPTS:],
+        attempts=(*step.attempts, plain_map(kept))[-KEPT_ATTEMPTS:],
         started_at=None,
         finished_at=None,
         error=None,

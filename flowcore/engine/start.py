@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flowcore.contracts.flows import FLOW_KEY, instantiate
 from flowcore.domain.artifacts import canonical_json, sha256
-from flowcore.domain.errors import Code, DataNotFoundError, StepFailed, ValidationError, shown
+from flowcore.domain.errors import Code, DataNotFoundError, NetworkError, StepFailed, ValidationError, shown
 from flowcore.domain.retry import POLICIES
 from flowcore.engine.patience import Patience
 from flowcore.ports import Chance, Clock, Conflict, Document, Documents, Log
@@ -71,7 +71,12 @@ class Start:
         try:
             patience.persist(lambda timeout: self.documents.create(path, run, timeout))
         except Conflict:
-            return patience.persist(lambda timeout: self.documents.find(path, timeout))
+            there = patience.persist(lambda timeout: self.documents.find(path, timeout))
+            if there is None:
+                raise NetworkError(
+                    Code.FIRESTORE_UNAVAILABLE, f"{path} was there a moment ago and is gone; ask again"
+                ) from None
+            return there
         return None
 
     def _run(self, request: StartRequest, patience: Patience) -> dict[str, object]:

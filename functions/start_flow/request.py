@@ -14,7 +14,7 @@ def read_request(request: flask.Request, otherwise: str) -> StartRequest:
     """`otherwise` is the key of a request that brings none: then every call is a run of its own."""
     if request.method != "POST":
         raise ValidationError(Code.INVALID_REQUEST, f"{request.method} does nothing here; POST a JSON object")
-    body = request.get_json(silent=True, force=True)
+    body = _body(request)
     if not isinstance(body, Mapping):
         raise ValidationError(Code.INVALID_REQUEST, 'the body must be a JSON object, {"flowKey": "…"} at least')
     parameters = body.get("parameters", {})
@@ -22,11 +22,22 @@ def read_request(request: flask.Request, otherwise: str) -> StartRequest:
         raise ValidationError(Code.INVALID_REQUEST, f"parameters: must be a map, not {shown(parameters)}")
     job = request.headers.get("X-CloudScheduler-JobName", "")
     scheduled = f"{job} {request.headers.get('X-CloudScheduler-ScheduleTime', '')}" if job else ""
-    key = request.headers.get("Idempotency-Key") or body.get("idempotencyKey") or scheduled or otherwise
-    if not isinstance(key, str) or len(key) > LONGEST_KEY:
-        raise ValidationError(Code.INVALID_REQUEST, f"idempotencyKey: must be text of at most {LONGEST_KEY} characters")
+    given = request.headers.get("Idempotency-Key") or body.get("idempotencyKey")
+    key = scheduled or otherwise if given is None else given
+    if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
+        # An empty one, too: whoever sends it counts on being told apart, and would get a run for every call.
+        raise ValidationError(
+            Code.INVALID_REQUEST, f"idempotencyKey: must be printable text of 1 to {LONGEST_KEY} characters"
+        )
     trigger = {"type": "SCHEDULER", "source": job} if job else {"type": "USER", "source": "start_flow"}
     return StartRequest(str(body.get("flowKey", "")), parameters, key, trigger)
+
+
+def _body(request: flask.Request) -> object:
+    try:
+        return request.get_json(silent=True, force=True)
+    except RecursionError:  # nested as nobody nests; `silent` does not think of it
+        return None
 
 
 def trace_id(request: flask.Request) -> str:

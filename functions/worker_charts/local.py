@@ -14,6 +14,9 @@ from flowcore.engine.context import StepContext
 from functions.worker_charts.drawing.figure import REMEMBERED, Headline, draw
 from functions.worker_charts.inputs import Inputs, invalid, symbol_of, timeframe_of
 
+# Neither a price nor a volume: beyond it the sums and squares behind an average would leave what a float can hold.
+BEYOND = 1e15
+
 
 @dataclass(frozen=True, slots=True)
 class LocalCharts:
@@ -34,19 +37,23 @@ class LocalCharts:
                 Code.INVALID_STEP_INPUTS,
                 f"{uri} holds candles of {file.symbol} {file.timeframe}, but the step draws {symbol} {timeframe}",
             )
-        candles = [candle for candle in file.candles if candle.complete]
+        candles = [candle for candle in file.candles if _drawable(candle)]
         if not candles:
             raise DataNotFoundError(
                 Code.INVALID_STEP_INPUTS, f"{uri} holds no candle to draw", details={"reason": "no_rows"}
             )
-        count = file.metadata.get("count")
-        return cls(candles, count if isinstance(count, int) and count > len(candles) else len(candles))
+        return cls(candles, file.total)
 
     def render(self, chart: Chart) -> bytes:
         headline = Headline(chart.symbol, chart.timeframe, chart.template.description)
         where = f"chart_templates/{chart.template.template_id}.request"
         zone = _zone(chart.timezone, chart.timeframe)
         return draw(headline, chart.template.request, self.candles, known=self.known, zone=zone, where=where)
+
+
+def _drawable(candle: Candle) -> bool:
+    figures = (candle.open, candle.high, candle.low, candle.close, candle.volume)
+    return candle.complete and max(map(abs, figures)) < BEYOND
 
 
 def _uri(ctx: StepContext, inputs: Inputs) -> str:

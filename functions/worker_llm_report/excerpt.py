@@ -14,6 +14,8 @@ from flowcore.contracts.candles import Candle
 
 MOST_BYTES = 65_536
 HEADER = "time,open,high,low,close,volume"
+# More have no room, however short their figures are.
+MOST_CANDLES = MOST_BYTES // len("\n2020-01-01,1,1,1,1,1")
 
 
 @dataclass(frozen=True, slots=True)

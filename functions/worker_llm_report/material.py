@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from flowcore.contracts.candles import CandleFile, read_candles
+from flowcore.contracts.candles import CandleFile, newest_candles
 from flowcore.contracts.charts import read_manifest
 from flowcore.contracts.model import Picture
 from flowcore.contracts.reports import read_output
 from flowcore.domain.artifacts import canonical_json
 from flowcore.domain.errors import Code, ValidationError
 from flowcore.engine.context import StepContext
-from functions.worker_llm_report.excerpt import Excerpt, newest
+from functions.worker_llm_report.excerpt import MOST_CANDLES, Excerpt, newest
 from functions.worker_llm_report.inputs import Inputs
 
 MOST_REPORT_BYTES = 65_536
@@ -82,7 +82,7 @@ class _Reader:
             symbol=scope if isinstance(scope, str) and scope else file.symbol,
             timeframe=str(self.ctx.step.timeframe),
             candles_uri=candles_uri,
-            candles=newest(file.candles),
+            candles=replace(newest(file.candles), total=file.total),
             manifest_uri=manifest_uri,
             charts=self._charts(manifest_uri),
             reports=tuple(self._report(origin, uri, place) for origin, uri, place in reports),
@@ -120,7 +120,7 @@ class _Reader:
 
     def _candles(self, uri: str) -> CandleFile:
         try:
-            file = read_candles(self._read(uri, "ohlcvStepId"))
+            file = newest_candles(self._read(uri, "ohlcvStepId"), MOST_CANDLES)
         except ValueError as error:
             raise _unusable("ohlcvStepId", f"{uri}: {error}") from error
         if not file.candles:

@@ -10,8 +10,8 @@ from flowcore.engine.context import StepContext
 from flowcore.ports import Documents
 
 COLLECTION = "llm_prompts"
-# What Firestore takes for the id of one document; anything else names none.
-_DOCUMENT_ID = re.compile(r"(?!\.{1,2}$)(?!__.*__$)[^/\ud800-\udfff]{1,300}", re.DOTALL)
+# What Firestore takes for the id of one document, and no control characters; anything else names none.
+_DOCUMENT_ID = re.compile(r"(?!\.{1,2}$)(?!__.*__$)[^/\x00-\x1f\ud800-\udfff]{1,300}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from math import isfinite
 from typing import NoReturn
 
 from jsonschema import Draft202012Validator
@@ -35,7 +36,7 @@ def judge(text: str | None, schema: Mapping[str, object]) -> Mapping[str, object
     if not text or not text.strip():
         return Flaw("missing_text")
     try:
-        output = json.loads(text, parse_constant=_no_json)
+        output = json.loads(text, parse_constant=_no_json, parse_float=_finite)
     except (ValueError, RecursionError):
         return Flaw("json_parse")
     mismatches = Draft202012Validator(schema).iter_errors(output)
@@ -46,6 +47,12 @@ def judge(text: str | None, schema: Mapping[str, object]) -> Mapping[str, object
 
 def _no_json(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(figure: str) -> float:
+    """`1e999` is JSON, but what Python makes of it is not, and the report could be read by nobody else."""
+    number = float(figure)
+    return number if isfinite(number) else _no_json(figure)
 
 
 def _weight(mismatch: Mismatch) -> tuple[bool, list[str]]:

@@ -41,7 +41,6 @@ WITHIN = 1.15
 RUN = "bench-coldstart"
 STEP = "the_step"
 STEP_TYPES = {"worker_ohlcv_export": "OHLCV_EXPORT", "worker_charts": "CHART_EXPORT", "worker_llm_report": "LLM_REPORT"}
-INPUTS: dict[str, dict[str, object]] = {}
 
 EVENT_FLOOR = """
 import functions_framework

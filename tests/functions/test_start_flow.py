@@ -109,6 +109,18 @@ def test_a_lost_reply_to_the_creation_does_not_make_a_second_run(system: System)
 
 
 @pytest.mark.usefixtures("flow")
+def test_a_creation_that_came_to_nothing_is_made_again(system: System) -> None:
+    """Under contention Firestore aborts: nothing is there, and a caller must not be told that something is."""
+    aborted = system.faults.add(
+        service="firestore", method="Commit", resource="flow_runs/*", action=status("ABORTED"), times=1
+    )
+    answer = start(system)
+    assert (answer.status_code, aborted.fired) == (201, 1)
+    system.settle()
+    assert runs(system) == [answer.json()["runId"]]
+
+
+@pytest.mark.usefixtures("flow")
 def test_many_at_once_with_one_key_start_one_run(system: System, provider: Provider) -> None:
     with ThreadPoolExecutor(6) as callers:
         answers = list(callers.map(lambda _: start(system), range(6)))
@@ -140,6 +152,9 @@ def test_silence_for_a_moment_is_outlasted(system: System) -> None:
         ({"parameters": ["BTCUSDT"]}, 400, "INVALID_REQUEST"),
         ({"idempotencyKey": "k" * 201}, 400, "INVALID_REQUEST"),
         ({"idempotencyKey": 7}, 400, "INVALID_REQUEST"),
+        ({"idempotencyKey": 0}, 400, "INVALID_REQUEST"),
+        ({"idempotencyKey": ""}, 400, "INVALID_REQUEST"),
+        ({"idempotencyKey": "\ud800"}, 400, "INVALID_REQUEST"),
     ],
     ids=[
         "no such flow",
@@ -152,6 +167,9 @@ def test_silence_for_a_moment_is_outlasted(system: System) -> None:
         "parameters are a list",
         "a long key",
         "a key that is no text",
+        "a key that is nothing",
+        "an empty key",
+        "half a character",
     ],
 )
 def test_a_request_that_cannot_be_served_says_why(system: System, body: dict[str, Any], code: int, name: str) -> None:

@@ -24,7 +24,7 @@ REFUSALS = {
     "INVALID_ARGUMENT": ConfigurationError,
     "UNIMPLEMENTED": ConfigurationError,
 }
-LOST = ["FAILED_PRECONDITION", "ABORTED", "ALREADY_EXISTS", "NOT_FOUND"]
+LOST = ["FAILED_PRECONDITION", "ABORTED", "ALREADY_EXISTS", "NOT_FOUND"]  # by an update; a creation loses to one alone
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,29 @@ def test_a_refusal_is_not_tried_again(meet: Callable[[Way, Fault], object], way:
     assert_error(refused.value, retryable=False, says=name)
 
 
-@pytest.mark.parametrize("name", LOST)
-@pytest.mark.parametrize("way", WRITES)
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        *((way, name) for way in ("runs.update", "documents.update") for name in LOST),
+        ("documents.create", "ALREADY_EXISTS"),
+    ],
+)
 def test_a_write_that_came_too_late_is_a_conflict(meet: Callable[[Way, Fault], object], way: str, name: str) -> None:
     with pytest.raises(Conflict):
         meet(WRITES[way], status(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("ABORTED", NetworkError), ("NOT_FOUND", ConfigurationError), ("FAILED_PRECONDITION", ConfigurationError)],
+)
+def test_a_creation_that_lost_to_nobody_is_no_conflict(
+    meet: Callable[[Way, Fault], object], name: str, kind: type[StepFailed]
+) -> None:
+    """Who is told of a conflict believes that the document is there."""
+    with pytest.raises(kind) as failure:
+        meet(WRITES["documents.create"], status(name))
+    assert_error(failure.value, retryable=kind is NetworkError, says=name)
 
 
 @pytest.mark.parametrize(("name", "advice"), [("NOT_FOUND", "database"), ("FAILED_PRECONDITION", "indexes")])

@@ -10,6 +10,8 @@ from itertools import pairwise
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
+FAR = 1e5  # pixels: as far outside of the picture as anything is ever drawn
+NO_MOVE = 1e-300  # a range smaller than this is none: what is divided by it ends at infinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,13 @@ class Scale:
     bottom: float
 
     def y(self, value: float) -> float:
-        return self.bottom - (value - self.low) / (self.high - self.low) * (self.bottom - self.top)
+        y = self.bottom - (value - self.low) / (self.high - self.low) * (self.bottom - self.top)
+        return max(-FAR, min(FAR, y))
 
 
 def padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
     """A little air above and below; a price that never moved gets a range to lie in the middle of."""
-    if high - low <= abs(high) * 1e-9:
+    if high - low <= max(abs(high) * 1e-9, NO_MOVE):
         air = abs(high) * 0.01 or 1.0
         return low - air, high + air
     air = (high - low) * share

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flowcore.contracts.candles import Candle
 from functions.worker_charts.drawing.canvas import Canvas, Point
 from functions.worker_charts.drawing.indicators import Values
-from functions.worker_charts.drawing.scales import Scale
+from functions.worker_charts.drawing.scales import NO_MOVE, Scale
 from functions.worker_charts.drawing.studies import Curve
 from functions.worker_charts.drawing.themes import Colour, Theme
 
@@ -50,12 +50,14 @@ class Sheet:
 
     @property
     def lowest(self) -> float:
-        return min(candle.low for candle in self.candles)
+        """Of all four: a bad feed has candles that close below their low."""
+        return min(min(candle.open, candle.high, candle.low, candle.close) for candle in self.candles)
 
     @property
     def highest(self) -> float:
-        return max(candle.high for candle in self.candles)
+        return max(max(candle.open, candle.high, candle.low, candle.close) for candle in self.candles)
 
     @property
     def most_volume(self) -> float:
-        return max(candle.volume for candle in self.candles) or 1.0
+        most = max(candle.volume for candle in self.candles)
+        return most if most > NO_MOVE else 1.0

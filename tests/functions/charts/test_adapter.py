@@ -1,7 +1,6 @@
 """Chart-IMG through the adapter: each answer from the wire, and what it becomes."""
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
 
@@ -12,6 +11,7 @@ from emulator.faults import Fault, drop, drop_after, hang, refuse, shape, status
 from flowcore.adapters.chart_img import PNG_SIGNATURE, ChartImg, order_for
 from flowcore.contracts.charts import Chart, ChartTemplate, QuotaUsedUp
 from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
+from tests.ports.trickle import TRICKLES, trickling
 
 KEY = "a-key-that-nobody-may-see"
 REQUEST = {"theme": "dark", "symbol": "NASDAQ:AAPL", "interval": "1m", "timezone": "Asia/Tokyo", "studies": []}
@@ -33,10 +33,8 @@ def server(running: ChartImgServer) -> ChartImgServer:
 
 
 @pytest.fixture
-def service(server: ChartImgServer) -> Iterator[ChartImg]:
-    service = ChartImg(server.url + "/", {"first": KEY, "stranger": "a-wrong-key"})
-    yield service
-    service.close()
+def service(server: ChartImgServer) -> ChartImg:
+    return ChartImg(server.url + "/", {"first": KEY, "stranger": "a-wrong-key"})
 
 
 def refusal(service: ChartImg, account: str = "first", timeout: float = 5.0) -> StepFailed:
@@ -162,30 +160,12 @@ def test_nobody_listening_is_silence() -> None:
         taken.bind(("127.0.0.1", 0))
         service = ChartImg(f"http://127.0.0.1:{taken.getsockname()[1]}", {"first": KEY})
         assert type(refusal(service)) is NetworkError
-        service.close()
 
 
-def test_a_picture_that_trickles_is_silence_in_the_end() -> None:
+@pytest.mark.parametrize("manner", TRICKLES)
+def test_a_picture_that_trickles_is_silence_in_the_end(manner: str) -> None:
     """A library's timeout starts anew with each byte; the time there is does not."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def trickle() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + PNG_SIGNATURE)
-                try:
-                    for _ in range(100):
-                        connection.sendall(b"x")
-                        time.sleep(0.02)
-                except OSError:
-                    return  # the other side hung up, as it should
-
-        thread = threading.Thread(target=trickle)
-        thread.start()
-        service = ChartImg(f"http://127.0.0.1:{listener.getsockname()[1]}", {"first": KEY})
+    with trickling(manner, PNG_SIGNATURE) as url:
         start = time.monotonic()
-        assert type(refusal(service, timeout=0.3)) is NetworkError
+        assert type(refusal(ChartImg(url, {"first": KEY}), timeout=0.3)) is NetworkError
         assert time.monotonic() - start < 1.5
-        service.close()
-        thread.join(timeout=5)

@@ -25,7 +25,7 @@ def refused(system: System, document: dict[str, object], code: str, reason: str 
 
 @pytest.mark.acceptance("E2")
 @pytest.mark.parametrize(
-    "prompt_id", ["prompt_DOES_NOT_EXIST", "a/b", "a/b/c", "..", "", "__x__", "ünï.code v1", "x" * 2000]
+    "prompt_id", ["prompt_DOES_NOT_EXIST", "a/b", "a/b/c", "..", "", "\n", "a\x00b", "__x__", "ünï.code v1", "x" * 2000]
 )
 def test_a_prompt_that_does_not_exist(system: System, prompt_id: str) -> None:
     scene.set_up(system)

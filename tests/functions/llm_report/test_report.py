@@ -164,6 +164,15 @@ def test_of_too_many_candles_the_newest_are_sent(system: System) -> None:
     assert "\n2020-01-01," not in asked.text
 
 
+def test_of_a_large_file_only_the_newest_candles_are_read(system: System) -> None:
+    """A million candles, read as a whole, take more memory than the function has. (Here one of them is a trap.)"""
+    scene.set_up(system)
+    trap = scene.candle_file(20_000).replace(b'"date":"2020-01-01T00:00:00Z"', b'"date":"long ago"')
+    system.put_object(scene.OHLCV_OBJECT, trap)
+    assert scene.outcome(system, scene.a_report_run())["status"] == "SUCCEEDED"
+    assert scene.written(system)["metadata"]["inputs"]["candles"]["total"] == 20_000
+
+
 def asked_by(system: System, given: dict[str, object], more: dict[str, dict[str, object]] | None = None) -> Prompt:
     """What the model was asked by a run that went well."""
     prompts: list[Prompt] = []

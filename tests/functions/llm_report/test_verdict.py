@@ -27,7 +27,18 @@ def test_no_text_is_no_answer(text: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "```json\n{}\n```", "{} and more", "NaN", '{"a": Infinity}', "[" * 100_000, "zebra"]
+    "text",
+    [
+        "{",
+        "```json\n{}\n```",
+        "{} and more",
+        "NaN",
+        '{"a": Infinity}',
+        '{"a": 1e999}',
+        "1" * 5_000,
+        "[" * 100_000,
+        "zebra",
+    ],
 )
 def test_what_is_not_one_json_value_is_not_parsed(text: str) -> None:
     assert judge(text, PLAIN) == Flaw("json_parse")

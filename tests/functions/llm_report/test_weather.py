@@ -5,12 +5,14 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx2
 import pytest
 
 from emulator.faults import Fault, delay, drop, drop_after, hang, refuse, shape, status
 from flowcore.domain.artifacts import Artifact, description, ownership, sha256
 from flowcore.domain.times import to_text
 from flowcore.testing.builders import REPORT, RUN_ID, parsed
+from functions.worker_llm_report.asking import REPAIR_MARGIN
 from tests.functions.llm_report import scene
 from tests.functions.llm_report.scene import failed_with
 from tests.functions.system import BUCKET, System
@@ -105,6 +107,52 @@ def test_a_call_ends_at_its_deadline(system: System) -> None:
     assert failed_with(step, SILENT)
     assert 500 <= duration_ms(step) < 5_000
     assert time.monotonic() - began < 10
+
+
+@pytest.fixture
+def allowed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The seconds that the provider was told to have, call by call, as it went over the wire."""
+    seconds: list[int] = []
+    send = httpx2.AsyncClient.send
+
+    async def noted(self: httpx2.AsyncClient, request: httpx2.Request, **more: Any) -> httpx2.Response:
+        seconds.append(int(request.headers["X-Server-Timeout"]))
+        return await send(self, request, **more)
+
+    monkeypatch.setattr(httpx2.AsyncClient, "send", noted)
+    return seconds
+
+
+@pytest.mark.acceptance("E24")
+def test_a_repair_gets_what_is_left_without_the_reserve_and_a_margin(system: System, allowed: list[int]) -> None:
+    """Of 780 seconds 590 are gone, waiting for the candles, when the model is asked; 120 are kept back."""
+    scene.set_up(system)
+    system.platform.gemini.script.say("{")
+    system.platform.gemini.script.say(scene.GOOD, when="<repair>")
+    slow = system.faults.add(
+        service="storage",
+        method="objects.get_media",
+        resource=f"*/{scene.OHLCV_OBJECT}",
+        action=status(503, retry_after=590),
+        times=1,
+    )
+    step = scene.outcome(system, scene.a_report_run())
+    assert (step["status"], slow.fired, scene.model_calls(system)) == ("SUCCEEDED", 1, 2)
+    first, repair = allowed
+    assert 50 < first <= 780 - 590 - 120
+    assert 45 < repair <= 780 - 590 - 120 - REPAIR_MARGIN
+
+
+@pytest.mark.acceptance("E24")
+def test_after_a_slow_answer_there_may_be_no_time_for_a_repair(system: System) -> None:
+    scene.set_up(system)
+    system.platform.gemini.script.say("{", times=None)
+    slow = system.faults.add(service="gemini", action=delay(1.2), times=1)
+    limits = {"INVOCATION_TIMEOUT_SECONDS": "12", "GEMINI_TIMEOUT_SECONDS": "11", "FINALIZE_BUDGET_SECONDS": "1"}
+    with system.configured(**limits):
+        step = scene.outcome(system, scene.a_report_run())
+    assert failed_with(step, "INVALID_STRUCTURED_OUTPUT", "json_parse")
+    assert (step["error"]["details"]["repair"], slow.fired, scene.model_calls(system)) == ("time_budget", 1, 1)
 
 
 @pytest.mark.acceptance("E30")

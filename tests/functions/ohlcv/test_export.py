@@ -14,6 +14,7 @@ from flowcore.domain.artifacts import canonical_json, sha256
 from flowcore.testing.builders import RUN_ID
 from flowcore.testing.world import T0
 from tests.functions.ohlcv.market import OBJECT, STEP, Market, a_month
+from tests.ports.candles import overheard
 from tests.ports.candles.rows import a_row
 
 INVALID = ("INVALID_STEP_INPUTS", False)
@@ -138,6 +139,32 @@ def test_inputs_that_cannot_be_used_are_named_and_nothing_is_asked(
     assert step["error"]["message"].startswith(f"{place}: ")
     assert market.queries == 0
     assert market.system.objects() == []
+
+
+@pytest.mark.acceptance("C5")
+@pytest.mark.parametrize(
+    ("inputs", "since", "until"),
+    [
+        ({"exportMode": "all"}, "2010-12-28 12:00:00", "2025-11-24 12:00:00"),
+        ({"exportMode": "range", "rangeFrom": "2025-01-01", "rangeTo": "2025-02-28"}, "2025-01-01", "2025-02-28 23:59"),
+        ({"exportMode": "all", "exchange": "BINANCE"}, "2010-12-28 12:00:00", "2025-11-24 12:00:00"),
+    ],
+    ids=["all", "range", "exchange"],
+)
+def test_every_query_is_bounded_and_says_its_values_apart(
+    market: Market, monkeypatch: pytest.MonkeyPatch, inputs: dict[str, object], since: str, until: str
+) -> None:
+    market.holds(a_month(1))
+    asked = overheard.queries(monkeypatch)
+    assert market.export(inputs=inputs)["status"] == "SUCCEEDED"
+    (body,) = asked
+    given = overheard.parameters(body)
+    assert "timestamp >= @since AND timestamp <= @until" in body["query"]
+    assert given["since"].startswith(since)
+    assert given["until"].startswith(until)
+    assert (given["symbol"], given["timeframe"], given.get("exchange")) == ("BTCUSDT", "1M", inputs.get("exchange"))
+    assert not [value for value in given.values() if value in body["query"]]
+    assert int(body["maximumBytesBilled"]) > 0
 
 
 @pytest.mark.acceptance("C7")

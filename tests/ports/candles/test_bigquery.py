@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import requests
-from requests.adapters import HTTPAdapter
 
 from emulator.bigquery import BigQueryServer
 from emulator.faults import Fault, drop, drop_after, hang, refuse, status
+from emulator.web import Reply, Server
 from flowcore.adapters.bigquery import PAGE, BigQueryCandles
 from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
+from tests.ports.candles import overheard
 from tests.ports.candles.conftest import TABLE, in_bigquery
 from tests.ports.candles.rows import YEAR, a_row
+from tests.ports.trickle import TRICKLES, trickling
 
 QUOTES = "x' OR '1'='1\" \\ -- `"
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The body of every query, as it went over the wire."""
-    bodies: list[dict[str, Any]] = []
-    send: Callable[..., requests.Response] = HTTPAdapter.send
-
-    def noted(self: HTTPAdapter, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        if request.method == "POST" and str(request.url).split("?")[0].endswith("/queries"):
-            bodies.append(json.loads(request.body or b"{}"))
-        return send(self, request, *args, **kwargs)
-
-    monkeypatch.setattr(HTTPAdapter, "send", noted)
-    return bodies
-
-
-def given(body: dict[str, Any]) -> dict[str, str]:
-    return {one["name"]: one["parameterValue"]["value"] for one in body["queryParameters"]}
+    return overheard.queries(monkeypatch)
 
 
 @pytest.mark.acceptance("C5")
@@ -49,7 +34,7 @@ def test_time_is_bounded_on_both_sides_and_values_are_parameters(
     list(in_bigquery(bigquery, [a_row(0)]).candles(replace(YEAR, exchange=exchange), 10))
     (body,) = asked
     assert "timestamp >= @since AND timestamp <= @until" in body["query"]
-    parameters = given(body)
+    parameters = overheard.parameters(body)
     assert set(parameters) == {"since", "until", "symbol", "timeframe", *(["exchange"] if exchange else [])}
     assert (parameters["since"][:19], parameters["until"][:19]) == ("2025-01-01 00:00:00", "2025-12-31 00:00:00")
     assert not any(value in body["query"] for value in parameters.values())
@@ -62,7 +47,7 @@ def test_quotes_stay_in_their_parameters(bigquery: BigQueryServer, asked: list[d
     assert len(list(source.candles(replace(YEAR, exchange="BINANCE"), 10))) == 1
     harmful, harmless = asked
     assert harmful["query"] == harmless["query"]
-    assert given(harmful)["exchange"] == QUOTES
+    assert overheard.parameters(harmful)["exchange"] == QUOTES
 
 
 def test_what_a_query_may_bill_is_limited(bigquery: BigQueryServer) -> None:
@@ -154,7 +139,32 @@ def test_whichever_call_hangs_the_deadline_holds(bigquery: BigQueryServer, metho
     planned = bigquery.faults.add(action=hang(30), service="bigquery", method=method)
     began = time.monotonic()
     with pytest.raises(NetworkError) as failed:
-        list(source.candles(hourly, 1.0))
+        list(source.candles(hourly, 3.0))  # a busy machine needs one of them to get to the call that hangs
     assert planned.fired
     assert failed.value.error.code is Code.BQ_QUERY_FAILED
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 6
+
+
+@pytest.mark.usefixtures("bigquery")
+@pytest.mark.parametrize("manner", TRICKLES)
+def test_an_answer_that_trickles_is_silence_in_the_end(monkeypatch: pytest.MonkeyPatch, manner: str) -> None:
+    with trickling(manner) as url:
+        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", url)
+        began = time.monotonic()
+        with pytest.raises(NetworkError) as failed:
+            list(BigQueryCandles.connected(TABLE, 2**30, emulated=True).candles(YEAR, 0.5))
+        assert time.monotonic() - began < 2
+    assert failed.value.error.code is Code.BQ_QUERY_FAILED
+
+
+@pytest.mark.usefixtures("bigquery")
+@pytest.mark.parametrize("body", [b"", b"[]", b"<html>One moment, please.</html>", b'{"rows": 5'])
+def test_an_answer_that_cannot_be_read_is_silence(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    server = Server(lambda _: Reply(200, body, {"Content-Type": "application/json"})).start()
+    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", server.url)
+    try:
+        with pytest.raises(NetworkError) as failed:
+            list(BigQueryCandles.connected(TABLE, 2**30, emulated=True).candles(YEAR, 5))
+    finally:
+        server.stop()
+    assert failed.value.error.code is Code.BQ_QUERY_FAILED

@@ -53,6 +53,7 @@ def test_the_newest_are_the_last(candles: list[Candle], most: int) -> None:
     file = newest_candles(written(*candles), most)
     assert file.candles == tuple(candles[len(candles) - min(most, len(candles)) :])
     assert file.metadata == METADATA
+    assert file.total == len(candles)
 
 
 def test_a_file_in_another_order_is_read_as_well() -> None:
@@ -60,6 +61,7 @@ def test_a_file_in_another_order_is_read_as_well() -> None:
     content = json.dumps({"metadata": told["metadata"], "data": told["data"]}, indent=2).encode()
     assert read_candles(content).candles == (a_candle(0), a_candle(1))
     assert newest_candles(content, 1).candles == (a_candle(1),)
+    assert newest_candles(content, 1).total == read_candles(content).total == 2
 
 
 def test_metadata_may_be_filled_on_the_way() -> None:
@@ -88,6 +90,8 @@ def test_pieces_are_neither_crumbs_nor_mountains() -> None:
         b'{"data":[{"close":true}],"metadata":{"symbol":"X","timeframe":"1d"}}',
         written(a_candle(0)).replace(b"2025-01-01T00:00:00Z", b"soon"),
         written(a_candle(0)).replace(b'"close":10.0', b'"close":"10.0"'),
+        written(a_candle(0)).replace(b'"close":10.0', b'"close":1' + b"0" * 400),
+        written(a_candle(0)).replace(b"2025-01-01T00:00:00Z", b"0001-01-01T00:00:00+23:59"),
         b"\xff",
         b"[" * 100_000,
     ],

@@ -1,0 +1,30 @@
+"""`flow retry`: give what failed another start."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flowcore.cli.watch import RunId
+from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+
+
+def retry(
+    run_id: RunId,
+    steps: Annotated[
+        list[str] | None, typer.Argument(metavar="[STEP…]", help="Steps that failed (else: all that may be retried).")
+    ] = None,
+    *,
+    skip: Annotated[list[str] | None, typer.Option(help="Do without this one in the same go. Repeatable.")] = None,
+    project: Project = None,
+    database: Database = DATABASE,
+    bucket: Bucket = None,
+    as_json: Json = False,
+) -> None:
+    """Try failed steps again, with the same inputs. The run goes on; for other inputs start a new run."""
+    from flowcore.cli import operating
+    from flowcore.cli.answers import say_how_it_stands
+
+    there = entered(project, database, bucket, as_json=as_json)
+    say_how_it_stands(operating.retry(there, run_id, steps or [], skip or []), as_json=as_json)
