@@ -202,3 +202,20 @@ def test_charts_wait_for_candles() -> None:
 def test_ready_by_hand_before_its_time_is_taken_back(dependency: str, becomes: str) -> None:
     document = a_run(ohlcv=dependency, charts="READY", report="PENDING")
     assert parsed(planned(document, T0)).steps[CHARTS].status == becomes
+
+
+@pytest.mark.parametrize("field", ["outputs", "details"])
+def test_a_failed_attempt_is_kept_however_deep_a_stranger_has_nested_it(field: str) -> None:
+    """It moves two levels down, and Firestore refuses what is deeper than twenty: the run would be stuck."""
+    deep: dict[str, object] = {}
+    for _ in range(16):
+        deep = {"a": deep}
+    error = {"code": "RATE_LIMITED", "message": "429", "retryable": True}
+    odd = {"outputs": deep} if field == "outputs" else {"error": {**error, "details": deep}}
+    step = {**a_step("X", "FAILED", error=error), **odd}
+    assert _depth(planned(a_run(steps={"a": step}), T0)) <= 20
+
+
+def _depth(value: object) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max(map(_depth, inside), default=0)

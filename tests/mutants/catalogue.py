@@ -477,8 +477,8 @@ _LEASES_AND_RETRIES = (
     Mutant(
         "failed attempts are kept without bound",
         _MOVES,
-        "(*step.attempts, kept)[-KEPT_ATTEMPTS:]",
-        "(*step.attempts, kept)",
+        "(*step.attempts, plain_map(kept))[-KEPT_ATTEMPTS:]",
+        "(*step.attempts, plain_map(kept))",
     ),
     Mutant(
         "an attempt inherits the outputs of the failed one",
