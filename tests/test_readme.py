@@ -86,7 +86,7 @@ def test_every_other_command_does_what_the_page_says(folder: Path) -> None:
 def test_make_demo_is_the_demo(tmp_path: Path) -> None:
     assert "make demo" in commands()
     planned = shell("make --dry-run demo", ROOT).stdout.splitlines()
-    assert planned[-1].endswith("-m flowcore.cli demo"), planned
+    assert [line for line in planned if line.endswith("-m flowcore.cli demo")], planned
     done = shell(f"flow demo --output {tmp_path}", ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     (page,) = tmp_path.glob("*.html")
