@@ -11,7 +11,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 STAMP  := $(VENV)/.installed-$(firstword $(shell { echo "$(PYTHON) $(CURDIR)"; $(PYTHON) -V 2>&1; cat pyproject.toml $(LOCK) 2>/dev/null; } | cksum))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint explore mutants bench-coldstart pictures lock clean
+.PHONY: help demo test lint explore mutants chaos bench-coldstart pictures lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ explore: $(STAMP) ## walk every reachable state of small flows
 
 mutants: $(STAMP) ## break the kernel on purpose; each break must fail a test
 	@$(PY) -m tests.mutants
+
+chaos: $(STAMP) ## crashes, storms, load, bad input and leaks on real processes; `make test` runs a short form
+	@$(PY) -m tests.chaos
 
 bench-coldstart: $(STAMP) ## from the start of a process to its first answer, beside the bare floor
 	@$(PY) -m tests.bench.coldstart

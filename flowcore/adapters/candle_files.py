@@ -106,7 +106,7 @@ class FileCandles:
     def _understood(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
+        except (pa.ArrowException, KeyError, ValueError, OverflowError, OSError) as error:
             if isinstance(error, OSError) and type(error) is not OSError:
                 raise  # a connection's; Arrow has no name of its own for a damaged file
             # Arrow quotes what it could not read, and that is not ours to publish.

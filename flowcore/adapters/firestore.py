@@ -29,6 +29,7 @@ _ASK_AGAIN = Retry(predicate=if_transient_error, initial=0.5, maximum=8.0, timeo
 # A conditional write that was refused: the document is no longer the one that it was decided on. NotFound: the document
 # is gone, or the database never was; reading it anew tells the two apart.
 _LOST = (api.FailedPrecondition, api.AlreadyExists, api.NotFound, api.Aborted)
+_NO_SUCH_VERSION = "Invalid base version"
 _SILENCE = (
     api.Aborted,
     api.Cancelled,
@@ -120,6 +121,12 @@ def _unless_lost(what: str, signs: tuple[type[Exception], ...] = _LOST) -> Itera
             yield
         except signs as lost:
             raise Conflict(what) from lost
+        except api.InvalidArgument as odd:
+            # Decided on a version that the document never had (a forged event, or a database that was put back): what
+            # there is now has to be read, as after any lost race.
+            if _NO_SUCH_VERSION not in str(odd):
+                raise
+            raise Conflict(what) from odd
 
 
 @contextmanager

@@ -127,7 +127,7 @@ def _translated(model: str) -> Iterator[None]:
         raise _refused(model, refusal) from refusal
     except TimeoutError as late:
         raise _silence(model, "no answer in time") from late
-    except (ValueError, TypeError, AttributeError, KeyError) as garbled:
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as garbled:
         # A gateway's page instead of JSON, or JSON of another kind: the library trips over it in whichever way.
         raise _silence(model, "the answer cannot be read") from garbled
     except httpx2.HTTPError as broken:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from numbers import Real
 
+LONGEST_KEY = 300  # characters: Firestore takes 1,500 bytes, and some characters have four
 DEEPEST = 12  # a document may go 20 levels down, and a step's values begin at the fifth
 
 
@@ -46,5 +47,5 @@ def _item(value: object, depth: int) -> object:
 
 
 def _key(key: object) -> str:
-    text = str(_plain(str(key), 0))
+    text = str(_plain(str(key)[:LONGEST_KEY], 0))
     return text if text and not (text.startswith("__") and text.endswith("__")) else f"({text})"

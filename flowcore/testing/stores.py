@@ -15,6 +15,7 @@ from flowcore.ports import DOCUMENT_CALL, OBJECT_CALL, Conflict, Document, Objec
 from flowcore.testing.faults import Wire
 
 _FIRST_UPDATE = datetime(2025, 12, 24, tzinfo=UTC)
+LONGEST_NAME = 1500  # bytes
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -210,7 +211,8 @@ def _storable(value: object) -> object:
 def _key(key: object) -> str:
     if not isinstance(key, str) or not key or (key.startswith("__") and key.endswith("__")):
         raise TypeError(f"Firestore cannot store a field named {key!r}")
-    key.encode("utf-8")
+    if len(key.encode("utf-8")) > LONGEST_NAME:
+        raise TypeError(f"Firestore cannot store a field with a name of {len(key)} characters")
     return key
 
 

@@ -22,9 +22,10 @@ from tests.engine.stage import Inputs, Stage, report_ready
             Code.INVALID_STEP_INPUTS, "x", details={"status": HTTPStatus.NOT_FOUND, "price": Decimal("1.5")}
         ),
         ValidationError(Code.INVALID_STEP_INPUTS, "x", details={"rows": [[1, 2], [3]], "big": 10**30, "__x__": {1, 2}}),
+        ValidationError(Code.INVALID_STEP_INPUTS, "x", outputs={"é" * 800: "a"}),
         ValidationError(Code.INVALID_STEP_INPUTS, "x", outputs={"evidence": "e" * 300_000, "uri": "gs://b/o"}),
     ],
-    ids=["a lone surrogate", "odd numbers", "odd shapes", "too much"],
+    ids=["a lone surrogate", "odd numbers", "odd shapes", "a long name", "too much"],
 )
 def test_failure_is_recorded_whatever_it_says(failure: ValidationError) -> None:
     def fail(context: StepContext, inputs: Inputs) -> Artifact:

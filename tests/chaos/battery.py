@@ -1,0 +1,42 @@
+"""What a battery of the chaos suite is: so many cases, so many faults that really happened, and what was broken.
+
+A battery is asked for a number of cases and a seed. The same seed is the same cases in the same order, so a violation
+can be looked at again: it names its seed. A battery that runs out of time says how many cases it did.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    name: str
+    cases: int
+    faults_fired: int
+    violations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How much is wanted: `cases` at most, none begun after `ends` on the monotonic clock."""
+
+    seed: int
+    cases: int
+    ends: float
+
+    @property
+    def time_is_up(self) -> bool:
+        return time.monotonic() >= self.ends
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    """`cases` is the full form; `share` is its part of the time when all batteries run."""
+
+    name: str
+    cases: int
+    share: float
+    run: Callable[[Order], Outcome]

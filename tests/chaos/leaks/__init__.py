@@ -1,0 +1,1 @@
+"""Nothing secret gets out, and nothing hostile gets out of its place."""

@@ -1,0 +1,1 @@
+"""A worker whose work costs nothing: what is left is the flow itself."""

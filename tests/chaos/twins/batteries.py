@@ -1,0 +1,113 @@
+"""The batteries of the twins, in one process for a few cases and in one for each core for many."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
+
+from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.twins.dropped import Silenced
+from tests.chaos.twins.pairs import Ambush, Walk, all_pairs, broken_by
+from tests.chaos.twins.reading import each_document_once
+from tests.chaos.twins.simulation import Kernel
+from tests.chaos.twins.stepping import Stage
+from tests.chaos.twins.storms import Schedule
+
+PROCESSES = 2
+PART = 250  # cases that a process takes at once
+KEPT = 5  # violations after which a process looks no further: the first ones are enough to look into
+PAIRS = 18_225
+
+Verdict = tuple[int, list[str]]  # faults that struck, and what was broken
+Case = Callable[[int, int], Verdict]
+
+
+@dataclass(slots=True)
+class Tally:
+    cases: int = 0
+    fired: int = 0
+    violations: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        self.cases += other.cases
+        self.fired += other.fired
+        self.violations += other.violations
+
+
+def storms(stage: Stage, kernel: Kernel) -> Case:
+    def case(seed: int, number: int) -> Verdict:
+        schedule = Schedule(f"{seed}/{number}", stage, kernel).run()
+        return schedule.fired, schedule.violations
+
+    return case
+
+
+def dropped(stage: Stage, kernel: Kernel) -> Case:
+    def case(seed: int, number: int) -> Verdict:
+        silenced = Silenced(f"{seed}/{number}", stage, kernel).run()
+        return silenced.fired, silenced.violations
+
+    return case
+
+
+def pairs(stage: Stage, kernel: Kernel) -> Case:
+    """All of them, in an order that the seed shuffles: a part of them is then a sample."""
+    found = all_pairs(stage)
+    undisturbed = Walk(stage, Ambush()).run()
+    shuffled: dict[int, list[int]] = {}
+
+    def case(seed: int, number: int) -> Verdict:
+        if seed not in shuffled:
+            shuffled[seed] = list(range(len(found)))
+            Random(seed).shuffle(shuffled[seed])
+        pair = found[shuffled[seed][number]]
+        fired, violations = broken_by(pair, undisturbed, stage, kernel)
+        return fired, [f"{pair[0]}; {pair[1]}: {law}" for law in violations]
+
+    return case
+
+
+KINDS: dict[str, Callable[[Stage, Kernel], Case]] = {"storms": storms, "pairs": pairs, "dropped": dropped}
+
+
+def judged(name: str, order: Order, kernel: Kernel | None = None) -> Outcome:
+    """A battery in this process, to the end of its cases or of its time, or to its first few violations."""
+    return _outcome(name, _part(name, order, 0, order.cases, kernel or Kernel()))
+
+
+def judged_by_all_cores(name: str, order: Order) -> Outcome:
+    tally, firsts = Tally(), range(0, order.cases, PART)
+    context = multiprocessing.get_context("spawn")  # a fork would copy the locks of whatever threads there are
+    with ProcessPoolExecutor(PROCESSES, context) as pool:
+        parts = [pool.submit(_part, name, order, first, min(first + PART, order.cases), Kernel()) for first in firsts]
+        for part in parts:
+            tally.add(part.result())
+    return _outcome(name, tally)
+
+
+def _part(name: str, order: Order, first: int, end: int, kernel: Kernel) -> Tally:
+    tally = Tally()
+    with Stage() as stage, each_document_once():
+        case = KINDS[name](stage, kernel)
+        for number in range(first, end):
+            if order.time_is_up or len(tally.violations) >= KEPT:
+                break
+            fired, violations = case(order.seed, number)
+            tally.cases += 1
+            tally.fired += fired
+            tally.violations += (f"{name} seed {order.seed} case {number}: {law}" for law in violations)
+    return tally
+
+
+def _outcome(name: str, tally: Tally) -> Outcome:
+    return Outcome(f"twins: {name}", tally.cases, tally.fired, tuple(tally.violations))
+
+
+BATTERIES = (
+    Battery("twins: storms", 100_000, 0.3, lambda order: judged_by_all_cores("storms", order)),
+    Battery("twins: pairs", PAIRS, 0.1, lambda order: judged_by_all_cores("pairs", order)),
+    Battery("twins: dropped", 2_000, 0.02, lambda order: judged_by_all_cores("dropped", order)),
+)
