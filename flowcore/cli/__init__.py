@@ -10,6 +10,7 @@ import os
 import typer
 
 from flowcore.cli.cancel import cancel
+from flowcore.cli.cost import cost
 from flowcore.cli.demo import demo
 from flowcore.cli.doctor import doctor
 from flowcore.cli.env import env
@@ -29,7 +30,7 @@ from flowcore.cli.watch import watch
 
 PANELS = {
     "This machine": (up, env, demo, doctor),
-    "Flows": (validate, seed, run),
+    "Flows": (validate, seed, run, cost),
     "Runs": (runs, show, watch, logs, open_),
     "Operating": (cancel, skip, retry, rerun),
 }
