@@ -6,6 +6,7 @@ answers at once. What several commands share has a module of its own: `state` kn
 """
 
 import os
+from collections.abc import Callable
 
 import typer
 
@@ -28,7 +29,7 @@ from flowcore.cli.up import up
 from flowcore.cli.validate import validate
 from flowcore.cli.watch import watch
 
-PANELS = {
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "This machine": (up, env, demo, doctor),
     "Flows": (validate, seed, run, cost),
     "Runs": (runs, show, watch, logs, open_),
