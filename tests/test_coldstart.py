@@ -20,17 +20,10 @@ HEAVY = {
     "numpy",
     "PIL",
     "pyarrow",
+    "pydantic",
     "requests",
 }
-# What the function's own adapters need for its first answer, whatever that is.
-UNAVOIDABLE = {
-    "advance_flow": set(),
-    "start_flow": set(),
-    "sweep": set(),
-    "worker_charts": {"pydantic"},
-    "worker_llm_report": {"pydantic"},
-    "worker_ohlcv_export": {"pydantic"},
-}
+FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/main.py"))
 
 
 def modules_after(script: str) -> set[str]:
@@ -48,15 +41,10 @@ def modules_after(script: str) -> set[str]:
     return set(process.stdout.split())
 
 
-def test_every_function_is_looked_at() -> None:
-    assert set(UNAVOIDABLE) == {path.parent.name for path in (ROOT / "functions").glob("*/main.py")}
-
-
-@pytest.mark.parametrize("function", UNAVOIDABLE)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_function_starts_with_no_more_than_it_needs(function: str) -> None:
     imported = modules_after(f"import functions.{function}.main")
-    allowed = UNAVOIDABLE[function]
-    assert not (found := imported & ({*HEAVY, "pydantic"} - allowed)), f"imported too early: {', '.join(sorted(found))}"
+    assert not (found := imported & HEAVY), f"imported too early: {', '.join(sorted(found))}"
 
 
 def test_function_that_starts_with_too_much_is_noticed() -> None:

@@ -1,19 +1,34 @@
 """LLM_REPORT: asks a model, once, for a report on what the steps before it have found."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import functions_framework
 
 from flowcore import runtime
 from flowcore.domain.artifacts import Artifact
 from flowcore.engine.context import StepContext
 from flowcore.engine.worker import StepType
-from functions.worker_llm_report.inputs import Inputs
+
+if TYPE_CHECKING:
+    from functions.worker_llm_report.inputs import Inputs
 
 runtime.config()  # a wrong setting stops the process here, before it serves anything
 runtime.model_config()
 
 
+# What follows is imported by whoever has a step to do: most deliveries are for others, and a cold start is latency.
+
+
+def read_inputs(inputs: Mapping[str, object]) -> Inputs:
+    from functions.worker_llm_report.inputs import Inputs
+
+    return Inputs.read(inputs)
+
+
 def execute(ctx: StepContext, inputs: Inputs) -> Artifact:
-    # Imported by whoever has a step to do: most events are for others, and the libraries behind this take a second.
     from functions.worker_llm_report.writing import Desk, write_report
 
     config = runtime.model_config()
@@ -27,7 +42,7 @@ def execute(ctx: StepContext, inputs: Inputs) -> Artifact:
     return write_report(ctx, inputs, desk)
 
 
-LLM_REPORT = StepType("LLM_REPORT", Inputs.read, execute)
+LLM_REPORT = StepType("LLM_REPORT", read_inputs, execute)
 
 
 @functions_framework.cloud_event

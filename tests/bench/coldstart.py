@@ -2,7 +2,8 @@
 
 The floor is a bare function under the same functions-framework that makes the same calls with the same Google clients
 and nothing else. So the ratio is what Flowcore costs. Each pair is measured in turns, and the best of several runs
-counts: the rest of the machine can only make a start slower.
+counts: the rest of the machine can only make a start slower. Both are compiled beforehand, as the builder of Cloud
+Functions does (it runs `compileall` over a function's source, so that a syntax error ends the build).
 
 A worker is sent a step whose object is there already: it claims, looks, and records, and pays nobody.
 """
@@ -10,6 +11,7 @@ A worker is sent a step whose object is there already: it claims, looks, and rec
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import signal
@@ -35,6 +37,7 @@ from flowcore.domain.artifacts import Artifact as Result
 from flowcore.domain.artifacts import description, main_object, ownership
 from flowcore.testing.builders import a_run, a_step, parsed
 from functions.catalogue import Deployable, deployables
+from tests.reading.sources import ROOT
 
 BUCKET = "artifacts"
 WITHIN = 1.15
@@ -199,6 +202,7 @@ def _floor(function: Deployable, folder: Path) -> Path:
         text = EVENT_FLOOR.replace("{run}", RUN).replace("{calls}", calls).replace("{more_imports}", imports)
     path = folder / f"floor_{function.name}.py"
     path.write_text(text)
+    compileall.compile_file(path, quiet=1)
     return path
 
 
@@ -207,6 +211,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7, help="of each kind; the best counts (default: %(default)s)")
     parser.add_argument("functions", nargs="*", help="only these")
     options = parser.parse_args()
+    for source in ("flowcore", "functions"):
+        compileall.compile_dir(ROOT / source, quiet=1)
     rows: list[dict[str, Any]] = []
     with Platform() as platform, tempfile.TemporaryDirectory() as folder:
         os.environ.update(platform.exports)
