@@ -37,7 +37,7 @@ mutants: $(STAMP) ## break the kernel on purpose; each break must fail a test
 	@$(PY) -m tests.mutants
 
 chaos: $(STAMP) ## crashes, storms, load, bad input and leaks on real processes; `make test` runs a short form
-	@$(PY) -m tests.chaos
+	@$(PY) -m tests.chaos $(ARGS)
 
 bench-coldstart: $(STAMP) ## from the start of a process to its first answer, beside the bare floor
 	@$(PY) -m tests.bench.coldstart

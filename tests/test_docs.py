@@ -10,6 +10,7 @@ import pytest
 
 from flowcore.config import VARIABLES
 from flowcore.domain.errors import REGISTRY
+from tests.chaos.batteries import BATTERIES
 from tests.reading.claims import (
     acceptance_complaints,
     documents,
@@ -18,6 +19,7 @@ from tests.reading.claims import (
     has_release,
     link_complaints,
     make_complaints,
+    promise_complaints,
     variable_complaints,
     vector_complaints,
 )
@@ -63,6 +65,10 @@ def test_error_codes_are_those_of_the_registry() -> None:
 
 def test_log_events_are_those_that_the_code_writes() -> None:
     expect_none(event_complaints(read("spec/logging.md"), ROOT / "flowcore", ROOT / "functions"))
+
+
+def test_every_promise_has_a_battery_that_would_break_it() -> None:
+    expect_none(promise_complaints(read("spec/guarantees.md"), [battery.name for battery in BATTERIES]))
 
 
 def test_variables_are_those_that_config_reads() -> None:
@@ -214,6 +220,27 @@ def test_link_that_leads_nowhere_is_noticed(tmp_path: Path, link: str, complaint
     (tmp_path / "docs/b.md").write_text("# A, B & [C](x): `x_y`\n".replace("[C](x)", "C").replace(" &", ""))
     (tmp_path / "a.md").write_text(f"# Top\n\n{link}\n")
     found = "\n".join(link_complaints(tmp_path))
+    assert complaint in found if complaint else not found
+
+
+PROMISES = """
+| promise | proven by |
+|---|---|
+| It holds. | vectors; `twins: storms` |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (PROMISES, None),
+        (PROMISES + "| It is so. | `plan` |\n", "name the battery that proves: It is so."),
+        (PROMISES + "| It is so. | `wire: storms` |\n", "`wire: storms` is told"),
+        (PROMISES.replace("twins", "wire").replace("wire: storms", "noise"), "name the battery"),
+    ],
+)
+def test_promise_that_nothing_proves_is_noticed(text: str, complaint: str | None) -> None:
+    found = "\n".join(promise_complaints(text, ["twins: storms"]))
     assert complaint in found if complaint else not found
 
 

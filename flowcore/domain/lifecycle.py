@@ -15,8 +15,6 @@ from flowcore.domain.moves import Failed, Succeeded
 from flowcore.domain.patch import NOTHING, Patch
 from flowcore.domain.plan import written
 
-# More than any clock skew that we promise to survive.
-LEASE_MARGIN = timedelta(seconds=60)
 # Younger RUNNING steps are left alone: their worker is most likely alive and about to record them.
 ADOPTION_GRACE = timedelta(seconds=30)
 

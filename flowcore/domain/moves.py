@@ -44,9 +44,9 @@ def ready(step: Step, now: datetime) -> Step:
     return replace(step, status=StepStatus.READY, ready_at=now, not_before=None, nudges=0)
 
 
-def offered_again(step: Step, now: datetime) -> Step:
+def offered_again(step: Step, now: datetime, nudges: int) -> Step:
     """A fresh `readyAt` makes a fresh event; a write that changes nothing would not."""
-    return replace(step, ready_at=now, nudges=step.nudges + 1)
+    return replace(step, ready_at=now, nudges=nudges)
 
 
 def claimed(step: Step, token: str, now: datetime, ttl: timedelta) -> Step:

@@ -23,8 +23,10 @@ EVENT_PATIENCE = timedelta(seconds=60)
 # How long a READY step may wait for a worker before it is offered again, and how often that is done.
 READY_PATIENCE = timedelta(seconds=300)
 MAX_NUDGES = 5
-# For documents from before leases: the longest invocation and the margin for clock skew.
-DEFAULT_LEASE = timedelta(seconds=780 + 60)
+# More than any clock skew that we promise to survive.
+CLOCK_SKEW = timedelta(seconds=60)
+# For documents from before leases: the longest invocation.
+DEFAULT_LEASE = timedelta(seconds=780) + CLOCK_SKEW
 # A model call is paid for: a vanished worker gets one successor there, three elsewhere.
 LEASE_LOSSES_ALLOWED: Mapping[str, int] = {"LLM_REPORT": 1}
 DEFAULT_LEASE_LOSSES_ALLOWED = 3
@@ -117,12 +119,20 @@ def _offer_again(run: Run, now: datetime) -> Run:
             changed.append(replace(step, ready_at=now))
         elif step.ready_at + READY_PATIENCE > now:
             continue
+        elif _worker_seen(run, step.step_type, since=step.ready_at):
+            changed.append(moves.offered_again(step, now, nudges=0))  # it only waited behind others of its type
         elif step.nudges < MAX_NUDGES:
-            changed.append(moves.offered_again(step, now))
+            changed.append(moves.offered_again(step, now, nudges=step.nudges + 1))
         else:
             message = f"offered {MAX_NUDGES + 1} times, but no worker for {step.step_type} took it"
             changed.append(moves.failed(step, StepError(Code.NO_WORKER, message), now))
     return run.with_steps(*changed)
+
+
+def _worker_seen(run: Run, step_type: str, since: datetime) -> bool:
+    """Whether one of this type was at work after that moment, by its own clock."""
+    begun = (step.started_at for step in run.steps.values() if step.step_type == step_type)
+    return any(moment and moment + CLOCK_SKEW > since for moment in begun)
 
 
 def _retry(run: Run, now: datetime) -> Run:

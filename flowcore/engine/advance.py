@@ -43,6 +43,8 @@ def log_moves(log: Log, patch: Patch) -> None:
                 log.info("step_moved", step_id=step_id, status=value)
             case ["steps", step_id, "nudges"] if value:
                 log.warning("step_nudged", step_id=step_id, nudges=value)
+            case ["steps", step_id, "leaseLosses"]:
+                log.warning("lease_lost", step_id=step_id, losses=value)
             case ["status"]:
                 log.info("run_moved", status=value)
             case ["error"]:

@@ -15,10 +15,11 @@ from typing import Generic, TypeVar
 from flowcore.domain.artifacts import DEFAULT_NAME, Artifact, main_object
 from flowcore.domain.budget import Deadline, TimeBudget
 from flowcore.domain.errors import Code, NetworkError, StepFailed, classify
-from flowcore.domain.lifecycle import LEASE_MARGIN, adopt, adoptable, claim, claimable, finalize, held
+from flowcore.domain.lifecycle import adopt, adoptable, claim, claimable, finalize, held
 from flowcore.domain.model import Run, Snapshot, Step, StepStatus
 from flowcore.domain.moves import Failed, Succeeded
 from flowcore.domain.parse import parse_run
+from flowcore.domain.plan import CLOCK_SKEW
 from flowcore.domain.retry import POLICIES, Policy
 from flowcore.engine.context import StepContext
 from flowcore.engine.event import FlowEvent
@@ -92,7 +93,7 @@ class _Delivery(Generic[Inputs]):
         self._record(claimed.snapshot, self._outcome(claimed.run, step, log), log)
 
     def _claim(self) -> Updated | None:
-        ttl = timedelta(seconds=self.worker.budget.invocation) + LEASE_MARGIN
+        ttl = timedelta(seconds=self.worker.budget.invocation) + CLOCK_SKEW
         try:
             claimed = self._update(
                 self.event.snapshot,

@@ -117,6 +117,8 @@ def _of_step(
             yield f"{key} was changed while {move[0]}"
         if move[0] == "READY" and "nudges" in changed and "readyAt" not in changed:
             yield "offered again, but not so that anybody would notice"
+        if move[0] == "READY" and _count(new, "nudges") not in (0, _count(old, "nudges") + 1):
+            yield f"offered again, and nudges went from {_count(old, 'nudges')} to {_count(new, 'nudges')}"
         if move[0] == "SUCCEEDED" and old["outputs"].get("gcs_uri"):
             yield "its result was replaced"
     elif move not in allowed:

@@ -7,7 +7,6 @@ import pytest
 from flowcore.domain.errors import Code, StepError
 from flowcore.domain.lifecycle import (
     ADOPTION_GRACE,
-    LEASE_MARGIN,
     adopt,
     adoptable,
     claim,
@@ -18,6 +17,7 @@ from flowcore.domain.lifecycle import (
 from flowcore.domain.model import StepStatus
 from flowcore.domain.moves import KEPT_ATTEMPTS, Failed, Succeeded, with_attempt_kept
 from flowcore.domain.patch import NOTHING, apply
+from flowcore.domain.plan import CLOCK_SKEW
 from flowcore.testing.builders import CHARTS, HOLDER, OHLCV, REPORT, a_run, a_step, parsed
 from flowcore.testing.world import T0
 
@@ -27,7 +27,7 @@ FAILURE = Failed(StepError(Code.GCS_WRITE_FAILED, "503", True))
 
 
 def test_margins_are_those_of_the_state_machine() -> None:
-    assert timedelta(seconds=60) == LEASE_MARGIN
+    assert timedelta(seconds=60) == CLOCK_SKEW
     assert timedelta(seconds=30) == ADOPTION_GRACE
 
 

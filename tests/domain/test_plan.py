@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from flowcore.domain.model import Run, RunStatus, StepStatus
 from flowcore.domain.patch import NOTHING, apply
 from flowcore.domain.plan import plan, settled, wake_at
+from flowcore.domain.times import to_text
 from flowcore.testing.builders import CHARTS, OHLCV, REPORT, a_run, a_step, parsed
 from flowcore.testing.world import T0
 from tests.domain.promises import broken_promises_of
@@ -172,6 +173,25 @@ def test_nudge_changes_the_document() -> None:
     later = T0 + timedelta(seconds=300)
     assert planned(document, later)["steps"] != document["steps"]
     assert after_plan(document, later).steps[OHLCV].ready_at == later
+
+
+@pytest.mark.parametrize(
+    ("worker", "began", "given_up"),
+    [
+        ("HEATMAP", timedelta(seconds=1), False),
+        ("HEATMAP", timedelta(seconds=-59), False),  # since, by a clock that is late
+        ("HEATMAP", timedelta(seconds=-60), True),  # before: it may be gone by now
+        ("OHLCV_EXPORT", timedelta(seconds=1), True),
+    ],
+)
+def test_step_that_only_waits_behind_others_is_not_given_up(worker: str, began: timedelta, *, given_up: bool) -> None:
+    """Each offer is one event, and with every other event lost it brings one worker, which takes one step."""
+    steps = {
+        "a": a_step(worker, "SUCCEEDED", startedAt=to_text(T0 + began)),
+        "b": a_step("HEATMAP", "READY", nudges=5),
+    }
+    after = after_plan(a_run(steps=steps), T0 + timedelta(seconds=300)).steps["b"]
+    assert (after.status, after.nudges) == ((StepStatus.FAILED, 5) if given_up else (StepStatus.READY, 0))
 
 
 def test_steps_are_decided_in_the_order_of_their_ids_whatever_the_document_says() -> None:

@@ -41,6 +41,7 @@ def test_expired_lease_goes_back_to_ready() -> None:  # F1
     stage.sweep().minutely()
     assert stage.step().status is StepStatus.READY
     assert stage.step().lease is None
+    assert stage.log.last("lease_lost")["losses"] == 1
 
 
 def test_run_that_is_not_due_is_not_even_seen() -> None:  # F2

@@ -168,7 +168,8 @@ def _of_counters(author: str, worker: bool, name: str, old: Document, new: Docum
     for key, by in expected.items():
         if grew(key) != by:
             yield f"{author} moved {name} from {move[0]} to {move[1]}, and {key} by {grew(key)}"
-    if move == ("READY", "READY") and (grew("nudges") != 1 or old.get("readyAt") == new.get("readyAt")):
+    counted = new.get("nudges", 0) in (0, old.get("nudges", 0) + 1)  # 0: a worker of its type was seen
+    if move == ("READY", "READY") and (not counted or old.get("readyAt") == new.get("readyAt")):
         yield f"{author} offered {name} again, but not so that anybody would notice"
     if move == ("READY", "FAILED") and old.get("nudges") != MAX_NUDGES:
         yield f"{name} was given up after {old.get('nudges', 0)} nudges"

@@ -172,15 +172,15 @@ _CLAIMS = (
     ),
     Mutant(
         "a lease ends with the invocation, without a margin",
-        _LIFECYCLE,
-        "LEASE_MARGIN = timedelta(seconds=60)",
-        "LEASE_MARGIN = timedelta()",
+        _PLAN,
+        "CLOCK_SKEW = timedelta(seconds=60)",
+        "CLOCK_SKEW = timedelta()",
     ),
     Mutant(
         "a lease lasts only as long as a call to the provider",
         _WORKER,
-        "timedelta(seconds=self.worker.budget.invocation) + LEASE_MARGIN",
-        "timedelta(seconds=self.worker.budget.provider) + LEASE_MARGIN",
+        "timedelta(seconds=self.worker.budget.invocation) + CLOCK_SKEW",
+        "timedelta(seconds=self.worker.budget.provider) + CLOCK_SKEW",
     ),
     Mutant(
         "two deliveries of one event share a token",
@@ -528,20 +528,44 @@ _ALARM_CLOCK = (
     Mutant(
         "a nudge changes nothing",
         _MOVES,
-        "replace(step, ready_at=now, nudges=step.nudges + 1)",
+        "replace(step, ready_at=now, nudges=nudges)",
         "replace(step)",
     ),
     Mutant(
         "a nudge does not refresh readyAt",
         _MOVES,
-        "replace(step, ready_at=now, nudges=step.nudges + 1)",
-        "replace(step, nudges=step.nudges + 1)",
+        "replace(step, ready_at=now, nudges=nudges)",
+        "replace(step, nudges=nudges)",
     ),
     Mutant(
         "nudges have no limit",
         _PLAN,
         "elif step.nudges < MAX_NUDGES:",
         "elif step.nudges >= 0:",
+    ),
+    Mutant(
+        "a step behind others of its type is given up",
+        _PLAN,
+        "elif _worker_seen(run, step.step_type, since=step.ready_at):",
+        "elif False:",
+    ),
+    Mutant(
+        "a worker that was seen once is believed in for ever",
+        _PLAN,
+        "moment and moment + CLOCK_SKEW > since for",
+        "moment for",
+    ),
+    Mutant(
+        "a worker whose clock is late is not seen",
+        _PLAN,
+        "moment and moment + CLOCK_SKEW > since for",
+        "moment and moment > since for",
+    ),
+    Mutant(
+        "a worker of another type is taken for one of this",
+        _PLAN,
+        "for step in run.steps.values() if step.step_type == step_type)",
+        "for step in run.steps.values())",
     ),
     Mutant(
         "a new attempt inherits the nudges of the last",

@@ -47,6 +47,18 @@ def event_complaints(text: str, *packages: Path) -> Iterator[str]:
     yield from compare("spec/logging.md", rows_headed("event", text), written)
 
 
+def promise_complaints(text: str, batteries: Iterable[str]) -> Iterator[str]:
+    """Every promise names a battery that would break it, by a name that `make chaos` prints, and none is left out."""
+    batteries, told = set(batteries), set[str]()
+    for table in tables(text):
+        for row in table.rows if table.header[0] == "promise" else ():
+            named = {name for name in re.findall("`([^`]*)`", row[-1]) if ":" in name or name in batteries}
+            told |= named
+            if not named:
+                yield f"spec/guarantees.md: name the battery that proves: {row[0]}"
+    yield from compare("spec/guarantees.md", told, batteries)
+
+
 def variable_complaints(text: str, variables: Iterable[str]) -> Iterator[str]:
     rows = [row for table in tables(section(text, "Configuration")) for row in table.rows]
     yield from compare("README.md, Configuration", [row[0].strip("`") for row in rows], variables)

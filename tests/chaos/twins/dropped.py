@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.chaos.auditor import Auditor
-from tests.chaos.twins.flows import a_flow, functions_for
+from tests.chaos.twins.flows import a_fan, a_flow, functions_for
 from tests.chaos.twins.simulation import Delivery, Fate, Kernel, Simulation
 from tests.chaos.twins.stepping import Stage
 from tests.chaos.twins.world import Call, Record, World
@@ -60,7 +60,7 @@ class Silenced:
 
     def run(self) -> Silenced:
         chance = Random(self.seed)
-        flow = a_flow(chance, RUN_ID)
+        flow = (a_fan if chance.random() < 0.1 else a_flow)(chance, RUN_ID)
         world = World(chance, book=self.book)
         loss = Loss(chance.choice((ALL, ORCHESTRATORS, ALL_BUT_SWEEPS)), chance)
         simulation = Simulation(world, self.stage, loss, functions_for(flow), self.kernel)

@@ -1,4 +1,7 @@
-"""Flows at random: one to eight steps, forks and joins, several of one type, optional ones, some with few retries."""
+"""Flows at random: one to eight steps, forks and joins, several of one type, optional ones, some with few retries.
+
+And a fan: so many steps of one type at once that most of them have to wait behind the others.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,11 @@ SIZES = (1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8)
 def a_flow(chance: Random, run_id: str) -> dict[str, object]:
     names = [f"s{number}" for number in range(chance.choice(SIZES))]
     steps = {name: _a_step(chance, names[:number], number) for number, name in enumerate(names)}
+    return a_run("PENDING", run_id=run_id, steps=steps)
+
+
+def a_fan(chance: Random, run_id: str) -> dict[str, object]:
+    steps = {f"s{number}": a_step("A", timeframe=f"{number}h") for number in range(chance.randint(7, 20))}
     return a_run("PENDING", run_id=run_id, steps=steps)
 
 
