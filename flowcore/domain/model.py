@@ -18,8 +18,11 @@ from flowcore.domain.errors import StepError
 # A document id that may become a segment of an object name: no dots, no slashes, nothing that needs quoting.
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
-# `. / ~ * [ ]` and the back-tick have a meaning in field paths, control characters and dunders none that we want.
-_NOT_A_NAME = re.compile(r"[./~*\[\]`\x00-\x1f\x7f-\x9f\ud800-\udfff]|^__.*__$|^\s|\s$")
+# `. / ~ * [ ]` and the back-tick have a meaning in field paths, control characters and dunders none that we want; the
+# last ones cannot be seen, or turn the direction of writing, so that a name looks like another.
+_NOT_A_NAME = re.compile(
+    r"[./~*\[\]`\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|^__.*__$|^\s|\s$"
+)
 NAME_LIMIT = 128
 
 MAX_STEPS = 200

@@ -42,6 +42,8 @@ def deep(levels: int) -> object:
         ({"steps": {"": a_step("X")}}, "steps"),
         ({"steps": {"x" * 129: a_step("X")}}, "steps"),
         ({"steps": {"__x__": a_step("X")}}, "steps"),
+        ({"steps": {"ohlcv_\u202ev1": a_step("X")}}, "steps"),
+        ({"steps": {"ohlcv\u200b_v1": a_step("X")}}, "steps"),
         ({"steps": {" x": a_step("X")}}, "steps"),
         ({"steps": {"x\n": a_step("X")}}, "steps"),
         ({"steps": {"x\ud800": a_step("X")}}, "steps"),
