@@ -15,6 +15,8 @@ from deploy.target import Target
 
 # Which function touches what; a test compares it with what the sources import.
 WRITES_OBJECTS = ("worker_ohlcv_export", "worker_charts", "worker_llm_report")
+# It stores more than it can hold at once: what is known only at the end, such as the hash, is added to the object then.
+ANNOTATES_OBJECTS = ("worker_ohlcv_export",)
 QUERIES = ("worker_ohlcv_export",)
 TRIGGER, SCHEDULER = "flow_trigger", "flow_scheduler"
 
@@ -48,9 +50,16 @@ def project_grants(target: Target, functions: Sequence[str]) -> Iterator[Step]:
 
 
 def bucket_grants(target: Target) -> Iterator[Step]:
-    """Create, not change: an object is written once. View: a step reads what the steps before it wrote."""
-    for name in WRITES_OBJECTS:
-        for role in ("roles/storage.objectCreator", "roles/storage.objectViewer"):
+    """Create, not change: an object is written once. View: a step reads what the steps before it wrote.
+
+    Among the roles that allow to change an object's metadata the legacy owner's is the smallest: it can neither replace
+    nor delete an object, and its right to an object's access list is void on a bucket with uniform access.
+    """
+    roles = {name: ["roles/storage.objectCreator", "roles/storage.objectViewer"] for name in WRITES_OBJECTS}
+    for name in ANNOTATES_OBJECTS:
+        roles[name].append("roles/storage.legacyObjectOwner")
+    for name, granted in roles.items():
+        for role in granted:
             yield _grant(target, ("storage", "buckets"), f"gs://{target.bucket}", name, role)
 
 

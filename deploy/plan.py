@@ -47,7 +47,7 @@ def plan(
     target: Target, functions: Sequence[Deployable], digests: Mapping[str, str], wishes: Wishes = AS_ALWAYS
 ) -> Plan:
     """`digests`: a hash of each function's staged sources."""
-    folder = f"{FILES}/{target.environment}"
+    folder = f"{FILES}/{target.project}/{target.environment}"
     files = {f"{folder}/{LIFECYCLE}": lifecycle(target)}
     files |= {f"{folder}/{each.name}.env.yaml": variables_file(target, each) for each in functions}
     files |= {f"{folder}/{name}": content for name, content in observability_files(target)}

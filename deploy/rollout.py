@@ -147,8 +147,13 @@ def _is_deployed(target: Target, function: Deployable, digest: str) -> Verdict:
                 f"{name} has another trigger than is wished for; events that arrive while it is replaced are lost "
                 "(the sweep makes up for them): say --replace-trigger"
             )
-        same = there.get("labels", {}).get(LABEL) == digest and there.get("state") == "ACTIVE"
-        return same and there.get("serviceConfig", {}).get("allTrafficOnLatestRevision") is True
+        retried = (there.get("eventTrigger") or {}).get("retryPolicy") == "RETRY_POLICY_RETRY"
+        return (
+            there.get("labels", {}).get(LABEL) == digest
+            and there.get("state") == "ACTIVE"
+            and there.get("serviceConfig", {}).get("allTrafficOnLatestRevision") is True
+            and retried == function.run_triggered
+        )
 
     return settled
 

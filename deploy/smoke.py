@@ -1,6 +1,7 @@
 """`deploy/smoke.sh`, in Python: one run in the cloud, watched to its end; then its document and its objects go.
 
-The shipped smoke flow asks no model and buys no chart. `--flow` takes a definition of one's own.
+The shipped smoke flow asks no model and buys no chart. `--flow` takes a definition of one's own. A run that is kept, or
+that nobody was left to delete, expires together with its objects.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,7 @@ def smoke(where: Target, definition: Mapping[str, Any], seconds: float, *, keep:
         .document(run_id)
     )
     bucket = Client(project=where.project).bucket(where.bucket)
-    trigger = {"type": "DEBUG", "source": "deploy/smoke.sh"}
-    document.create(instantiate(definition, {}, run_id=run_id, now=now, trigger=trigger))
+    document.create(run_document(where, definition, run_id, now))
     print(f"{where.runs_collection}/{run_id} in {where.project}")
     try:
         run = awaited(lambda: document.get().to_dict() or {}, seconds)
@@ -63,6 +63,12 @@ def smoke(where: Target, definition: Mapping[str, Any], seconds: float, *, keep:
             for prefix in ("runs", "charts"):
                 for blob in bucket.list_blobs(prefix=f"{prefix}/{run_id}/"):
                     blob.delete()
+
+
+def run_document(where: Target, definition: Mapping[str, Any], run_id: str, now: datetime) -> dict[str, object]:
+    trigger = {"type": "DEBUG", "source": "deploy/smoke.sh"}
+    run = instantiate(definition, {}, run_id=run_id, now=now, trigger=trigger)
+    return {**run, "expireAt": now + timedelta(days=where.artifacts_days)}
 
 
 def awaited(look: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any]:

@@ -31,14 +31,19 @@ class Unlocked(Exception):
 
 
 def stage(name: str, folder: Path, root: Path = ROOT) -> str:
-    """Make the folder anew, and answer with a hash of what is in it."""
+    """Make the folder anew, unless it is right already: another deployment may be uploading it. Returns its hash."""
     files = staged_files(name, root)
-    shutil.rmtree(folder, ignore_errors=True)
-    for path, content in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+    if content_of(folder) != files:
+        shutil.rmtree(folder, ignore_errors=True)
+        for path, content in files.items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
     return digest(files)
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def digest(files: Mapping[str, bytes]) -> str:

@@ -4,10 +4,11 @@ Every call, every write and every object leaves one record with a sequence numbe
 memory, as many as fit: a write holds its document before and after, and these may be large. A reader who asks in time
 with the last sequence it has seen misses nothing, and one who asks too late is told how many were dropped. With a file,
 every record is also appended there as a line of JSON: nothing is ever dropped, and the next life of the platform goes
-on counting where this one ended.
+on counting where this one ended. What was stored, and not yet told when that life was killed, the next one tells first.
 """
 
 import json
+import re
 import threading
 import time
 from collections import deque
@@ -18,11 +19,14 @@ from typing import Any, BinaryIO, Final
 
 CAPACITY: Final = 200_000
 MOST_BYTES: Final = 64 * 1024 * 1024  # of what the records are about; a record itself is small
+_STORED: Final = re.compile(
+    rb'\{"sequence": \d+, "time": [\d.]+, "kind": "(write|object)"'
+)  # not parsed: files are long
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing that happened. `kind` is "call", or what a call left behind: "write", "object", "event".
+    """One thing that happened. `kind` is "call", or what a call left behind: "write", "object", "event", "throttle".
 
     What there is to say of it is put into words when somebody asks: most records are never read.
     """
@@ -41,8 +45,11 @@ class Record:
         return self.tell()
 
     def as_json(self) -> dict[str, Any]:
-        told = ("sequence", "time", "kind", "service", "method", "resource")
-        return {**{name: getattr(self, name) for name in told}, "detail": dict(self.detail)}
+        return {**self.head(), "detail": dict(self.detail)}
+
+    def head(self) -> dict[str, Any]:
+        """All but the detail."""
+        return {name: getattr(self, name) for name in ("sequence", "time", "kind", "service", "method", "resource")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +75,18 @@ class History:
         self._clock = clock
         self._news = threading.Condition()
         self._file: BinaryIO | None = None
+        self._told_before: dict[str, Mapping[str, Any]] = {}
 
     def keep(self, path: Path) -> None:
         """From now on also in this file."""
         with self._news:
-            self._sequence = max(self._sequence, _last_sequence(path))
+            reached, self._told_before = _told_in(path)
+            self._sequence = max(self._sequence, reached)
             self._file = path.open("ab", buffering=0)  # one write a record: a kill leaves half a line at most
+
+    def told_before(self, kind: str) -> Mapping[str, Any]:
+        """The detail of the last "write" or "object" of an earlier life; empty when there was none."""
+        return self._told_before.get(kind, {})
 
     def record(self, kind: str, service: str, method: str, resource: str, **detail: Any) -> Record:
         return self.record_large(kind, service, method, resource, 0, lambda: detail)
@@ -82,6 +95,7 @@ class History:
         self, kind: str, service: str, method: str, resource: str, size: int, tell: Callable[[], Mapping[str, Any]]
     ) -> Record:
         """Of something that holds so many bytes in memory; `tell` may be called at any time, or never."""
+        told = json.dumps(dict(tell()), default=str) if self._file else ""
         with self._news:
             self._sequence += 1
             record = Record(self._sequence, self._clock(), kind, service, method, resource, size, tell)
@@ -89,8 +103,8 @@ class History:
             self._bytes += size
             while len(self._records) > self._capacity or self._bytes > self._most_bytes:
                 self._bytes -= self._records.popleft().size
-            if self._file:
-                self._file.write(json.dumps(record.as_json(), default=str).encode() + b"\n")
+            if self._file and told:
+                self._file.write(f'{json.dumps(record.head())[:-1]}, "detail": {told}}}\n'.encode())
             self._news.notify_all()
             return record
 
@@ -128,13 +142,19 @@ class History:
             self._file = None
 
 
-def _last_sequence(path: Path) -> int:
-    """How far the file has counted. Half a line at its end is cut off: it was being written when its writer ended."""
+def _told_in(path: Path) -> tuple[int, dict[str, Mapping[str, Any]]]:
+    """How far the file has counted, and its last write and object.
+
+    Half a line at its end is cut off: it was being written when its writer ended.
+    """
     path.touch()
     newest, end = b'{"sequence": 0}', 0
+    stored: dict[str, bytes] = {}
     with path.open("r+b") as file:
         for line in file:
             if line.endswith(b"\n"):
                 newest, end = line, end + len(line)
+                if kind := _STORED.match(line):
+                    stored[kind[1].decode()] = line
         file.truncate(end)
-    return int(json.loads(newest)["sequence"])
+    return int(json.loads(newest)["sequence"]), {kind: json.loads(line)["detail"] for kind, line in stored.items()}

@@ -177,6 +177,9 @@ class _Connection(BaseHTTPRequestHandler):
         else:
             self._send(reply)
 
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the standard library calls it that
+        """Nothing. What cannot be read may be anything, and what can may hold a key; the history knows every call."""
+
     def _origin(self) -> Connection:
         return Connection(port=self.client_address[1], to=self.server.server_port)
 

@@ -22,6 +22,7 @@ VARIABLES: Mapping[str, str] = {
     "GEMINI_TIMEOUT_SECONDS": "the longest that one call to a provider may take",
     "FINALIZE_BUDGET_SECONDS": "kept back at the end of an invocation to record the result",
     "LOG_LEVEL": "INFO, WARNING or ERROR",
+    "READABLE_BUCKETS": "buckets, besides the artifacts' own, from which steps may read objects that a run names",
     "CANDLES_TABLE": "OHLCV_EXPORT: the BigQuery table of the candles",
     "BIGQUERY_MAX_BYTES": "OHLCV_EXPORT: the most that one query may bill",
     "BIGQUERY_EMULATOR_HOST": "OHLCV_EXPORT: where an emulator answers in BigQuery's place; it asks for no account",
@@ -32,14 +33,12 @@ VARIABLES: Mapping[str, str] = {
     "CHART_IMG_RECORDINGS": "CHART_EXPORT: the folder of recorded answers",
     "GEMINI_API_KEY": "LLM_REPORT: the key (required there; a secret)",
     "GEMINI_ALLOWED_MODELS": "LLM_REPORT: the models that a step may name, separated by commas; empty: any",
-    "REPORT_BUCKETS": "LLM_REPORT: buckets, besides the artifacts' own, from which reports may be read by URI",
 }
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 _DATABASE = re.compile(r"\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9]")
 _COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _TABLE = re.compile(r"([a-z0-9:.-]+\.)?[A-Za-z0-9_]+\.[A-Za-z0-9_-]+")
-_TIMEZONE = re.compile(r"[A-Za-z]+(/[A-Za-z0-9_+-]+)*")
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _URL = re.compile(r"https?://[^\s/]+(/\S*)?")
 # Chart-IMG's free plan gives fifty; the rest is for people who try something out.
@@ -54,6 +53,7 @@ class InvalidConfig(Exception):
 @dataclass(frozen=True, slots=True)
 class Config:
     artifacts_bucket: str
+    readable_buckets: frozenset[str]  # the artifacts' own is always one of them
     firestore_database: str
     flow_runs_collection: str
     budget: TimeBudget
@@ -63,8 +63,10 @@ class Config:
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Config:
         defaults = TimeBudget()
+        own_bucket = _matching(environ, "ARTIFACTS_BUCKET", None, _BUCKET, "a bucket's name")
         config = cls(
-            artifacts_bucket=_matching(environ, "ARTIFACTS_BUCKET", None, _BUCKET, "a bucket's name"),
+            artifacts_bucket=own_bucket,
+            readable_buckets=frozenset({own_bucket, *_buckets(environ, "READABLE_BUCKETS")}),
             firestore_database=_matching(environ, "FIRESTORE_DATABASE", "(default)", _DATABASE, "a database's name"),
             flow_runs_collection=_matching(
                 environ, "FLOW_RUNS_COLLECTION", "flow_runs", _COLLECTION, "a collection's name"
@@ -119,7 +121,7 @@ class ChartsConfig:
     def from_env(cls, environ: Mapping[str, str]) -> ChartsConfig:
         config = cls(
             renderer=_one_of(environ, "CHARTS_RENDERER", "local", ("local", "chart_img", "recorded")),
-            timezone=_matching(environ, "CHARTS_TIMEZONE", "Etc/UTC", _TIMEZONE, "a time zone such as Etc/UTC"),
+            timezone=_timezone(environ, "CHARTS_TIMEZONE", "Etc/UTC"),
             accounts=_accounts(environ, "CHART_IMG_ACCOUNTS_JSON"),
             base_url=_matching(environ, "CHART_IMG_BASE_URL", "https://api.chart-img.com", _URL, "a URL"),
             recordings=environ.get("CHART_IMG_RECORDINGS", "").strip(),
@@ -135,7 +137,6 @@ class ChartsConfig:
 class ModelConfig:
     api_key: str = field(repr=False)
     allowed_models: frozenset[str]
-    report_buckets: frozenset[str]
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> ModelConfig:
@@ -145,7 +146,6 @@ class ModelConfig:
         return cls(
             api_key=api_key,
             allowed_models=_listed(environ, "GEMINI_ALLOWED_MODELS"),
-            report_buckets=_listed(environ, "REPORT_BUCKETS"),
         )
 
 
@@ -186,6 +186,27 @@ def _one_of(environ: Mapping[str, str], name: str, default: str, allowed: tuple[
 
 def _listed(environ: Mapping[str, str], name: str) -> frozenset[str]:
     return frozenset(word.strip() for word in environ.get(name, "").split(",") if word.strip())
+
+
+def _buckets(environ: Mapping[str, str], name: str) -> frozenset[str]:
+    buckets = _listed(environ, name)
+    if not all(map(_BUCKET.fullmatch, buckets)):
+        raise InvalidConfig(f"{name} must be names of buckets, separated by commas")
+    return buckets
+
+
+def _timezone(environ: Mapping[str, str], name: str, default: str) -> str:
+    """Known here and now: a name that only looks like one would fail every chart."""
+    zone = environ.get(name, "").strip() or default
+    if zone in ("UTC", "Etc/UTC"):  # known everywhere, also where there is no database of time zones
+        return zone
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - one function has charts, and every one has a cold start
+
+    try:
+        ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise InvalidConfig(f"{name} must be a time zone that this machine knows, such as Etc/UTC") from None
+    return zone
 
 
 def _accounts(environ: Mapping[str, str], name: str) -> tuple[ChartImgAccount, ...]:

@@ -92,7 +92,8 @@ class Artifacts(Protocol):
     def annotate(self, name: str, metadata: Mapping[str, str], timeout: float = OBJECT_CALL) -> StoredObject:
         """Add to what an object says of itself."""
 
-    def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes: ...
+    def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes:
+        """Whoever made it. From a bucket that is not meant to be read it is a `ValidationError`, and no call."""
 
 
 class Clock(Protocol):

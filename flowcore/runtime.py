@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from flowcore.adapters.clock import SystemChance, SystemClock
 from flowcore.adapters.cloud_log import standard_output
 from flowcore.config import CandlesConfig, ChartsConfig, Config, ModelConfig
 from flowcore.engine.event import FlowEvent, parse_event, received
-from flowcore.ports import Artifacts, Chance, Clock, Documents, Log, Runs
+from flowcore.ports import Chance, Clock, Documents, Log, Runs
 
 if TYPE_CHECKING:  # arrows that exist for the reader, and cost the process nothing
     from google.cloud import firestore
 
+    from flowcore.adapters.gcs import GcsArtifacts
     from flowcore.contracts.candles import CandleSource
     from flowcore.contracts.charts import ChartService
     from flowcore.contracts.model import Model
@@ -30,6 +32,7 @@ if TYPE_CHECKING:  # arrows that exist for the reader, and cost the process noth
     from flowcore.engine.worker import StepType
 
 Inputs = TypeVar("Inputs")
+Made = TypeVar("Made")
 
 # The client libraries are some hundred thousand objects that live as long as the process. To look for garbage among
 # them after every 700 new ones, which is the default, takes a tenth of a cold start.
@@ -111,68 +114,81 @@ def _working_seconds() -> float:
 # --- what it is made of -----------------------------------------------------------------------------------
 
 
-@cache
+def _once(make: Callable[[], Made]) -> Callable[[], Made]:
+    """`functools.cache`, for requests that come at the same moment: a client made twice is a connection that stays."""
+    cached, lock = cache(make), threading.Lock()
+
+    @wraps(make)
+    def made() -> Made:
+        with lock:
+            return cached()
+
+    made.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+    return made
+
+
+@_once
 def config() -> Config:
     return Config.from_env(os.environ)
 
 
-@cache
+@_once
 def candles_config() -> CandlesConfig:
     return CandlesConfig.from_env(os.environ)
 
 
-@cache
+@_once
 def charts_config() -> ChartsConfig:
     return ChartsConfig.from_env(os.environ)
 
 
-@cache
+@_once
 def model_config() -> ModelConfig:
     return ModelConfig.from_env(os.environ)
 
 
-@cache
+@_once
 def clock() -> Clock:
     return SystemClock()
 
 
-@cache
+@_once
 def chance() -> Chance:
     return SystemChance()
 
 
-@cache
+@_once
 def log() -> Log:
     return standard_output(config().log_level, config().service)
 
 
-@cache
+@_once
 def runs() -> Runs:
     from flowcore.adapters.firestore import FirestoreRuns
 
     return FirestoreRuns(_firestore(), config().flow_runs_collection)
 
 
-@cache
+@_once
 def documents() -> Documents:
     from flowcore.adapters.firestore import FirestoreDocuments
 
     return FirestoreDocuments(_firestore())
 
 
-@cache
-def artifacts() -> Artifacts:
+@_once
+def artifacts() -> GcsArtifacts:
     from flowcore.adapters.gcs import GcsArtifacts
 
-    return GcsArtifacts(_storage(), config().artifacts_bucket)
+    return GcsArtifacts(_storage(), config().artifacts_bucket, config().readable_buckets)
 
 
-@cache
+@_once
 def candle_source() -> CandleSource:
     from flowcore.adapters.bigquery import BigQueryCandles
 
-    settings = candles_config()
-    return BigQueryCandles.connected(settings.table, settings.maximum_bytes, emulated=settings.emulated)
+    settings, longest = candles_config(), config().budget.provider
+    return BigQueryCandles.connected(settings.table, settings.maximum_bytes, longest, emulated=settings.emulated)
 
 
 def candle_file(name: str) -> CandleSource:
@@ -180,10 +196,12 @@ def candle_file(name: str) -> CandleSource:
     from flowcore.adapters.candle_files import FileCandles, packaged
     from flowcore.adapters.gcs_files import GcsFiles
 
-    return FileCandles(name, GcsFiles(_storage()).opened if name.startswith("gs://") else packaged)
+    if name.startswith("gs://"):
+        return FileCandles(name, GcsFiles(_storage(), config().readable_buckets).opened)
+    return FileCandles(name, packaged)
 
 
-@cache
+@_once
 def chart_service() -> ChartService:
     from flowcore.adapters.chart_img import ChartImg
 
@@ -191,14 +209,14 @@ def chart_service() -> ChartService:
     return ChartImg(settings.base_url, {account.id: account.api_key for account in settings.accounts})
 
 
-@cache
+@_once
 def model() -> Model:
     from flowcore.adapters.gemini import Gemini
 
     return Gemini(model_config().api_key)
 
 
-@cache
+@_once
 def _firestore() -> firestore.Client:
     """One client a process: it holds the connection."""
     from google.cloud import firestore
@@ -206,7 +224,7 @@ def _firestore() -> firestore.Client:
     return firestore.Client(database=config().firestore_database)
 
 
-@cache
+@_once
 def _storage() -> Any:
     from google.cloud.storage import Client  # type: ignore[import-untyped]
 

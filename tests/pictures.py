@@ -1,5 +1,6 @@
 """`make pictures`: the pictures of the README, from real commands. Needs Chromium."""
 
+import json
 import os
 import re
 import shutil
@@ -32,11 +33,10 @@ def main() -> None:
             _await(folder)
             _said(folder, "run", "market_report_v1", "--id", RUN, "--watch")
             _draw("flow-show.svg", f"flow show {RUN}", _said(folder, "show", RUN))
-            _said(folder, "open", RUN, "--no-browser", "--output", str(folder / "page"))
         finally:
             platform.send_signal(signal.SIGINT)
             platform.wait()
-        (page,) = (folder / "page").rglob("*.html")
+        page = json.loads(_said(folder, "demo", "--json"))["page"]
         _photograph(browser, page, PLACE / "report.png")
     for picture in sorted(PLACE.iterdir()):
         print(f"{picture.name}: {picture.stat().st_size // 1024} KiB")
@@ -69,9 +69,10 @@ def _draw(name: str, title: str, text: str) -> None:
     (PLACE / name).write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL), "utf-8")
 
 
-def _photograph(browser: str, page: Path, picture: Path) -> None:
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1500"]
-    subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True)
+def _photograph(browser: str, page: str, picture: Path) -> None:
+    """As much of it as shows the reports and the first chart."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1300,2560"]
+    subprocess.run([browser, *options, f"--screenshot={picture}", page], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

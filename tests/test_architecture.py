@@ -90,6 +90,12 @@ TRESPASSES = {
     "emulator imports a function": ("outside", "emulator/x.py", "import functions.alpha"),
     "runtime starts the emulator": ("laptop", "flowcore/runtime.py", "import emulator"),
     "a function starts the emulator": ("laptop", "functions/alpha/main.py", "import emulator"),
+    "flowcore imports the deployment": ("unaware", "flowcore/runtime.py", "import deploy.target"),
+    "a function imports the deployment": ("unaware", "functions/alpha/main.py", "import deploy.target"),
+    "emulator imports the deployment": ("unaware", "emulator/x.py", "import deploy.target"),
+    "the deployment imports a function": ("deployment", "deploy/x.py", "import functions.sweep.main"),
+    "the deployment imports the command line": ("deployment", "deploy/x.py", "import flowcore.cli"),
+    "the deployment imports the emulator": ("deployment", "deploy/x.py", "import emulator"),
 }
 
 

@@ -33,6 +33,12 @@ def test_every_variable_is_read() -> None:
     assert config.log_level == "WARNING"
 
 
+def test_the_artifacts_own_bucket_may_always_be_read() -> None:
+    assert Config.from_env(GOOD).readable_buckets == {"my-artifacts"}
+    named = Config.from_env({**GOOD, "READABLE_BUCKETS": " archive,, uploads.example "})
+    assert named.readable_buckets == {"my-artifacts", "archive", "uploads.example"}
+
+
 @pytest.mark.parametrize("value", ["", "   "])
 def test_empty_is_as_good_as_absent(value: str) -> None:
     config = Config.from_env({**GOOD, "FLOW_RUNS_COLLECTION": value, "GEMINI_TIMEOUT_SECONDS": value})
@@ -53,6 +59,9 @@ def test_missing_bucket_is_named(environ: dict[str, str]) -> None:  # F17
         ("ARTIFACTS_BUCKET", "h"),
         ("ARTIFACTS_BUCKET", "hunter2/x"),
         ("ARTIFACTS_BUCKET", "hunter2\nx"),
+        ("READABLE_BUCKETS", "*hunter2"),
+        ("READABLE_BUCKETS", "archive, gs://hunter2"),
+        ("READABLE_BUCKETS", "archive hunter2"),
         ("FLOW_RUNS_COLLECTION", "hunter2/x"),
         ("FLOW_RUNS_COLLECTION", "hunter2.x"),
         ("FLOW_RUNS_COLLECTION", "__hunter2__"),

@@ -1,5 +1,6 @@
 """BigQuery on a port."""
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -10,8 +11,10 @@ from emulator.bigquery.schema import parsed
 from emulator.bigquery.warehouse import Warehouse
 from emulator.faults import Faults
 from emulator.service import HttpService
+from emulator.web import Reply, Request
 
 PROJECT: Final = "local"  # in the words of errors; the tables serve every project
+PATIENCE: Final = 30.0  # seconds, with a query that is still at work when it ends
 
 
 def _now() -> datetime:
@@ -32,15 +35,30 @@ class BigQueryServer(HttpService):
         faults = faults or Faults()
         self._warehouse = Warehouse(clock, {"market": _market})
         self._api = Api(self._warehouse, faults)
+        self._at_work = 0
+        self._changed = threading.Condition()
         try:
-            super().__init__(self._api, port=port, faults=faults)
+            super().__init__(self._answer, port=port, faults=faults)
         except OSError:
             self._warehouse.close()  # the port is taken
             raise
 
     def stop(self) -> None:
+        """The engine refuses to end under a query, and a thread that ends inside of it takes the process along."""
         super().stop()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._at_work, PATIENCE)
         self._warehouse.close()
+
+    def _answer(self, request: Request) -> Reply:
+        with self._changed:
+            self._at_work += 1
+        try:
+            return self._api(request)
+        finally:
+            with self._changed:
+                self._at_work -= 1
+                self._changed.notify_all()
 
     def reset(self) -> None:
         self._api.clear()

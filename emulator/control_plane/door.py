@@ -37,7 +37,7 @@ class Door:
         trigger = next(iter(found.values()), {}).get("eventTrigger", {}).get("trigger")
         name = self._services.find(self._project, function)
         if trigger is None or name is None:
-            return Reply(204)  # the trigger is gone, and its subscription with all that was in it
+            return Reply(404, b"Page not found")  # it is just coming or just going: the event comes again, or goes
         email = self._resources.get(Name(EVENTARC, trigger))["serviceAccount"]
         if not self._services.may_call(name, email):
             return _forbidden(email)

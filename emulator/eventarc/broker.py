@@ -47,6 +47,8 @@ class Broker:
         self._tell = tell
         self._subscriptions: dict[str, Subscription] = {}
         self._lanes: dict[str, Lane] = {}
+        self._leaving: list[Lane] = []  # of functions that are told no more, but may still be at work on the last
+        self._lock = threading.RLock()  # who is told, and what begins
         self._commits: queue.Queue[Commit | None] = queue.Queue()
         self._router = threading.Thread(target=self._route, name=SERVICE, daemon=True)
 
@@ -55,13 +57,26 @@ class Broker:
     def subscribe(self, subscription: Subscription) -> None:
         """Tell this function from now on, and of what an earlier one of its name did not get."""
         name = subscription.function
-        if old := self._lanes.get(name):
-            old.stop()
-        self._lanes[name] = Lane(name, subscription.concurrency, self._attempt, self._clock)
-        self._subscriptions[name] = subscription
-        for event in self._ledger.state.pending:
-            if event.function == name:
-                self._begin(event)
+        with self._lock:
+            if old := self._lanes.get(name):
+                old.stop()
+            self._lanes[name] = Lane(name, subscription.concurrency, self._attempt, self._clock)
+            self._subscriptions[name] = subscription
+            for event in self._ledger.state.pending:
+                if event.function == name:
+                    self._begin(event)
+
+    def unsubscribe(self, function: str) -> None:
+        """Tell this function nothing any more. What it did not get is gone, as with a deleted trigger in the cloud."""
+        with self._lock:
+            self._subscriptions.pop(function, None)
+            if lane := self._lanes.pop(function, None):
+                lane.stop()
+                lane.clear()
+                self._leaving = [each for each in self._leaving if not each.empty] + [lane]
+            for event in self._ledger.state.pending:
+                if event.function == function:
+                    self._drop(event, "its trigger is gone")
 
     def start(self) -> None:
         self._router.start()
@@ -94,7 +109,17 @@ class Broker:
             return
         now = self._clock()
         born = now - max(0.0, self._wall_clock() - event.time)  # maybe in an earlier life: its day goes on
-        self._lanes[event.function].put(Delivery(event, born, due=now, attempts=self._ledger.attempts(event)))
+        self._put(Delivery(event, born, due=now, attempts=self._ledger.attempts(event)))
+
+    def _put(self, delivery: Delivery, *, held: bool = False) -> None:
+        with self._lock:
+            lane = self._lanes.get(delivery.event.function)
+            if lane is None:
+                self._drop(delivery.event, "its trigger is gone")
+            elif held:
+                lane.hold(delivery)
+            else:
+                lane.put(delivery)
 
     # --- one attempt -----------------------------------------------------------------------------------------
 
@@ -102,53 +127,53 @@ class Broker:
         event = delivery.event
         if not delivery.twin and not self._ledger.open(event):
             return  # cleared meanwhile
+        subscription, lane = self._subscriptions.get(event.function), self._lanes.get(event.function)
+        if subscription is None or lane is None:
+            return  # unsubscribed meanwhile
         fault = None if delivery.excused else self._faults.decide(SERVICE, event.function, event.document)
         if fault and fault.shape:
-            self._misroute(delivery, fault)
+            self._misroute(delivery, fault, subscription, lane)
         else:
-            self._send(delivery, fault or NO_FAULT)
+            self._send(delivery, fault or NO_FAULT, subscription, lane)
 
-    def _misroute(self, delivery: Delivery, fault: Fault) -> None:
+    def _misroute(self, delivery: Delivery, fault: Fault, subscription: Subscription, lane: Lane) -> None:
         """The ways in which a message broker, and nobody else, can get it wrong."""
-        event, lane, now = delivery.event, self._lanes[delivery.event.function], self._clock()
+        event, now = delivery.event, self._clock()
         delivery.excused = True
         match fault.shape:
             case "drop":
                 self._drop(event, "lost on the way")
             case "delay":
                 delivery.due = now + (fault.wait or HELD_BACK)
-                lane.put(delivery)
+                self._put(delivery)
             case "reorder":
                 delivery.due = now + (fault.wait or HELD_BACK)
-                lane.hold(delivery)
+                self._put(delivery, held=True)
             case "duplicate":
-                lane.put(Delivery(event, born=now, due=now + fault.wait, excused=True, twin=True))
-                self._send(delivery, NO_FAULT)
+                self._put(Delivery(event, born=now, due=now + fault.wait, excused=True, twin=True))
+                self._send(delivery, NO_FAULT, subscription, lane)
 
-    def _send(self, delivery: Delivery, fault: Fault) -> None:
+    def _send(self, delivery: Delivery, fault: Fault, subscription: Subscription, lane: Lane) -> None:
         delivery.attempts += 1
         began = self._clock()
         try:
             self._faults.meet(fault, BEFORE)
-            post(delivery.event, self._subscriptions[delivery.event.function])
+            post(delivery.event, subscription)
             self._faults.meet(fault, AFTER)
         except (NotDelivered, StatusReturned, Disconnected) as failure:
             self._note(delivery, str(failure), began)
-            self._failed(delivery, str(failure))
+            self._failed(delivery, str(failure), subscription)
         else:
             self._note(delivery, "delivered", began)
-            self._arrived(delivery)
+            if not delivery.twin:
+                self._ledger.deliver(delivery.event)
+            lane.overtaken()
 
-    def _arrived(self, delivery: Delivery) -> None:
-        if not delivery.twin:
-            self._ledger.deliver(delivery.event)
-        self._lanes[delivery.event.function].overtaken()
-
-    def _failed(self, delivery: Delivery, failure: str) -> None:
+    def _failed(self, delivery: Delivery, failure: str, subscription: Subscription) -> None:
         event, now = delivery.event, self._clock()
         if delivery.twin:
             return
-        if not self._subscriptions[event.function].retry:
+        if not subscription.retry:
             self._drop(event, f"{failure}, and retry is off")
             return
         delay = next_delay(delivery.attempts, (now - delivery.born) * self._scale, self._chance)
@@ -158,7 +183,7 @@ class Broker:
         self._ledger.tried(event, delivery.attempts)
         delivery.excused = False
         delivery.due = now + delay / self._scale
-        self._lanes[event.function].put(delivery)
+        self._put(delivery)
 
     # --- what is said of it ----------------------------------------------------------------------------------
 
@@ -190,7 +215,7 @@ class Broker:
     @property
     def idle(self) -> bool:
         """Whether every commit was read, and no function has anything to wait for."""
-        return not self._commits.unfinished_tasks and not self.busy
+        return not self._commits.unfinished_tasks and not self.busy and all(lane.empty for lane in self._leaving)
 
     @property
     def busy(self) -> list[str]:

@@ -76,6 +76,10 @@ class EventarcServer(HttpService):
         """Before `start`, so that a function hears of what was committed just before the platform ended."""
         self._broker.subscribe(subscription)
 
+    def unsubscribe(self, function: str) -> None:
+        """Its trigger is gone, with everything that it did not get."""
+        self._broker.unsubscribe(function)
+
     def start(self) -> Self:
         self._broker.start()
         self._unsubscribe = self._listening()

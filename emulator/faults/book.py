@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
 
 from emulator.faults.actions import AFTER, BEFORE, SHAPES, Fault, Moment, status
 from emulator.faults.callers import Caller, Register, connection
-from emulator.faults.calls import Asked, Call, Calls
+from emulator.faults.calls import Asked, Call, Calls, like
 from emulator.faults.limits import WriteLimit
 from emulator.history import History
 
@@ -42,6 +41,9 @@ class Handle:
     @property
     def spent(self) -> bool:
         return self.times is not None and self.fired >= self.times
+
+    def kills(self, asked: Asked) -> bool:
+        return self.action.end == "kill" and not self.spent and asked.fits(self.pattern)
 
     def fires(self, asked: Asked, caller: Callable[[], Caller | None]) -> bool:
         """Asked under the book's lock, once for each call that nothing older has taken."""
@@ -134,6 +136,8 @@ class Faults:
         asked = Asked(service, method, resources)
         self.calls.add(asked)
         caller = cache(self._caller)
+        if any(handle.kills(asked) for handle in self.planned):
+            caller()  # milliseconds, for which nobody should hold the lock
         with self._lock:
             handle = next((handle for handle in self._handles if handle.fires(asked, caller)), None)
         if handle is None:
@@ -148,9 +152,12 @@ class Faults:
         names = list(documents)
         with self._lock:
             for handle in self._handles:
-                held = [name for name in names if fnmatchcase(name, handle.pattern.resource)]
-                if handle.limit and not handle.limit.admits(held, self._clock()):
+                if handle.limit is None:
+                    continue
+                held = [name for name in names if like(name, handle.pattern.resource)]
+                if not handle.limit.admits(held, self._clock()):
                     handle.fired += 1
+                    self.history.record("throttle", *handle.pattern[:2], ",".join(held), fault=handle.id)
                     return handle.action
         return None
 

@@ -3,10 +3,18 @@
 A call may concern several resources, as a batch does: it fits whoever names one of them, and is still one call.
 """
 
+import re
 import threading
 from collections import Counter
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_GLOB: Final = re.compile(r"[*?\[]")
+
+
+def like(name: str, pattern: str) -> bool:
+    """As a glob. Most patterns name one thing and no other: hundreds of those are looked through for every call."""
+    return pattern in ("*", name) or (_GLOB.search(pattern) is not None and fnmatchcase(name, pattern))
 
 
 class Call(NamedTuple):
@@ -30,9 +38,9 @@ class Asked(NamedTuple):
 
     def fits(self, pattern: Call) -> bool:
         return (
-            fnmatchcase(self.service, pattern.service)
-            and fnmatchcase(self.method, pattern.method)
-            and any(fnmatchcase(name, pattern.resource) for name in (self.call.resource, *self.names))
+            like(self.service, pattern.service)
+            and like(self.method, pattern.method)
+            and any(like(name, pattern.resource) for name in (*self.names, ",".join(self.names)))
         )
 
 

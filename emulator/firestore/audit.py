@@ -7,9 +7,18 @@ from functools import partial
 from typing import Any
 
 from emulator.firestore import paths, plain
-from emulator.firestore.changes import Change, Commit
+from emulator.firestore.changes import Change, Commit, Feed, TooOld
 from emulator.firestore.service import SERVICE
 from emulator.history import History
+
+
+def follow(feed: Feed, history: History) -> None:
+    """From now on; first the commit, if there is one, that a killed platform had stored and not told."""
+    note = partial(record, history=history)
+    try:
+        feed.subscribe(note, after=history.told_before("write").get("sequence"))
+    except TooOld:
+        feed.subscribe(note)
 
 
 def record(commit: Commit, history: History) -> None:

@@ -56,7 +56,7 @@ class FirestoreServer:
             ],
         )
         self._grpc_port = self._grpc.add_insecure_port(f"{web.LOOPBACK}:0")
-        self.store.feed.subscribe(lambda commit: audit.record(commit, self.faults.history))
+        audit.follow(self.store.feed, self.faults.history)
 
     @property
     def port(self) -> int:

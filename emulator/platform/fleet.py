@@ -47,12 +47,9 @@ class Fleet:
 
     def caller(self, connection: Connection) -> Caller | None:
         """Whose connection it is; none when it is nobody's of ours."""
-        sockets = holding.sockets_of(connection)
-        for process in self._all:
-            pid = process.pid
-            if holding.holds(pid, sockets):
-                return Caller(process.name, partial(process.kill, pid))
-        return None
+        processes = {process.pid: process for process in self._all}
+        pid = holding.holder_of(holding.sockets_of(connection), processes)
+        return Caller(processes[pid].name, partial(processes[pid].kill, pid)) if pid is not None else None
 
     def stop(self) -> None:
         for process in self._all:  # together: each may take its time

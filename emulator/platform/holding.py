@@ -1,9 +1,9 @@
 """Which process group holds the other end of a connection: the kernel tells, in /proc. Other systems have no such file.
 
-Only the given group is ever looked at, so that nobody is found whom the platform has not started.
+Only the given groups are ever looked at, so that nobody is found whom the platform has not started.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,22 +20,29 @@ def can_be_known() -> bool:
 def sockets_of(connection: Connection) -> set[str]:
     """The names of the caller's sockets; one, unless the connection is gone."""
     ends = [connection.port, connection.to]
-    rows = [line.split() for table in TABLES if table.exists() for line in table.read_text().splitlines()[1:]]
+    spelled = f":{connection.port:04X} "  # a busy platform has thousands of lines, most of them of yesterday's calls
+    lines = [line for table in TABLES if table.exists() for line in table.read_text().splitlines()[1:]]
+    rows = [line.split() for line in lines if spelled in line]
     return {f"socket:[{row[9]}]" for row in rows if [int(end.rpartition(":")[2], 16) for end in row[1:3]] == ends}
 
 
-def holds(group: int, sockets: set[str]) -> bool:
-    return any(name in sockets for member in _members(group) for name in _open_files(member))
+def holder_of(sockets: set[str], groups: Collection[int]) -> int | None:
+    """The group of which one holds such a socket."""
+    for group, process in _members(groups):
+        if any(name in sockets for name in _open_files(process)):
+            return group
+    return None
 
 
-def _members(group: int) -> Iterator[Path]:
+def _members(groups: Collection[int]) -> Iterator[tuple[int, Path]]:
     for process in PROC.glob("[0-9]*"):
         try:
             told = (process / "stat").read_text()
         except OSError:
             continue  # it has ended meanwhile
-        if int(told.rpartition(")")[2].split()[2]) == group:  # its name, in brackets, may hold anything
-            yield process
+        group = int(told.rpartition(")")[2].split()[2])  # its name, in brackets, may hold anything
+        if group in groups:
+            yield group, process
 
 
 def _open_files(process: Path) -> Iterator[str]:

@@ -138,6 +138,7 @@ class Platform:
         if self._data_dir:  # which is ours alone from here on
             self.faults.history.keep(self._data_dir / "history.jsonl")
             self._running.callback(self.faults.history.close)
+            self.storage.store.tell_what_was_not_told()
         self._start_firestore()
         if self._wanted:
             guard = self._guardian()

@@ -169,6 +169,15 @@ class Store:
                     self.delete(bucket.name, found.name)
                 self.delete_bucket(bucket.name)
 
+    def tell_what_was_not_told(self) -> None:
+        """Objects that a killed platform had stored, and no time to tell of. Called when the history has its file."""
+        with self._lock:
+            told = self._history.told_before("object").get("generation", self._generation)
+            for bucket in self.buckets():
+                for found in self.objects(bucket.name):
+                    if found.generation > told:
+                        self._record("objects.insert", found)
+
     def close(self) -> None:
         with self._lock:
             self._shelf.close()

@@ -23,8 +23,9 @@ QUANTUM: Final = 256 * 1024  # a piece that is not the last is kept down to a mu
 
 def parts_of(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
     """The content types and bytes of a `multipart/…` body."""
-    boundary = re.escape(_boundary(content_type))
-    sections = re.split(rb"(?:^|\r?\n)--" + boundary, body)[1:]
+    line = b"--" + _boundary(content_type)
+    newline = b"\r\n" if body.lstrip(b"\r\n").startswith(line + b"\r\n") else b"\n"
+    sections = re.split(rb"(?:^|" + newline + b")" + re.escape(line), body)[1:]
     if not sections or not sections[-1].startswith(b"--"):
         raise invalid("Malformed multipart body: the closing boundary is missing.")
     return [_part(section) for section in sections[:-1]]
@@ -33,7 +34,7 @@ def parts_of(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
 def _boundary(content_type: str) -> bytes:
     message = Message()
     message["Content-Type"] = content_type
-    boundary = message.get_boundary()
+    boundary = (message.get_boundary() or "").removesuffix("'").removeprefix("'")  # gcloud quotes it like that
     if not boundary:
         raise invalid("Malformed multipart body: its Content-Type names no boundary.")
     return boundary.encode()

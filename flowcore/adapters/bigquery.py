@@ -54,24 +54,31 @@ _TOO_MANY_BYTES = "bytesBilledLimitExceeded"
 
 
 class BigQueryCandles:
-    """`table` becomes part of the SQL, so it must come from the configuration, which checks it."""
+    """`table` becomes part of the SQL, so it must come from the configuration, which checks it.
 
-    def __init__(self, credentials: Credentials, project: str | None, table: str, maximum_bytes: int) -> None:
+    A query gets no more than `longest` seconds, however many there are: one that hangs must leave some for another.
+    """
+
+    def __init__(
+        self, credentials: Credentials, project: str | None, table: str, maximum_bytes: int, longest: float
+    ) -> None:
         self._credentials = credentials
         self._project = project
         self._table = table
         self._maximum_bytes = maximum_bytes
+        self._longest = longest
 
     @classmethod
-    def connected(cls, table: str, maximum_bytes: int, *, emulated: bool) -> BigQueryCandles:
+    def connected(cls, table: str, maximum_bytes: int, longest: float, *, emulated: bool) -> BigQueryCandles:
         """With the account of the process; an emulator knows none, and the SDK would look for one all the same."""
         if emulated:
-            return cls(AnonymousCredentials(), None, table, maximum_bytes)  # type: ignore[no-untyped-call]
+            return cls(AnonymousCredentials(), None, table, maximum_bytes, longest)  # type: ignore[no-untyped-call]
         with _translated(table):
             credentials, project = google.auth.default(scopes=bigquery.Client.SCOPE)
-        return cls(credentials, project, table, maximum_bytes)
+        return cls(credentials, project, table, maximum_bytes, longest)
 
     def candles(self, query: CandleQuery, timeout: float) -> Iterator[Candle]:
+        timeout = min(timeout, self._longest)
         session: requests.Session = AuthorizedSession(self._credentials)  # type: ignore[no-untyped-call]
         with _translated(self._table), punctual(session, timeout, silence=CALL):
             client = bigquery.Client(project=self._project, credentials=self._credentials, _http=session)

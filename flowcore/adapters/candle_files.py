@@ -29,7 +29,7 @@ Opened = Callable[[str, float], AbstractContextManager[BinaryIO]]
 # What is in there was made up by `emulator.market_data`: no such trade ever took place.
 SAMPLES = Path(__file__).parents[1] / "samples"
 _ROWS = 4_096
-_CSV_BLOCK = 2**19
+_CSV_BLOCK = 2**17  # bytes: more than a thousand rows
 _MOMENT = pa.timestamp("us", tz="UTC")
 _FIGURES = ("open", "high", "low", "close", "volume")
 _NEEDED = {

@@ -55,8 +55,8 @@ class ChartImg:
                 stream=True,
             )
             with response:
-                body = b"".join(_pieces(response.raw))
-        if response.status_code == 200 and body.startswith(PNG_SIGNATURE):
+                body = _begun(response.raw)
+        if response.status_code == 200 and body.startswith(PNG_SIGNATURE) and len(body) <= LARGEST_ANSWER:
             return body
         raise _refusal(chart, response.status_code, response.headers, body)
 
@@ -71,14 +71,12 @@ def order_for(chart: Chart) -> dict[str, object]:
     }
 
 
-def _pieces(raw: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    """The body as it comes, so that one without end is noticed before it fills the memory."""
-    size = 0
-    while piece := raw.read1(2**16, decode_content=True):
-        size += len(piece)
-        if size > LARGEST_ANSWER:
-            raise TimeoutError
-        yield piece
+def _begun(raw: urllib3.BaseHTTPResponse) -> bytes:
+    """The body, or of one that is too large the beginning: one without end must not fill the memory."""
+    body = bytearray()
+    while len(body) <= LARGEST_ANSWER and (piece := raw.read1(2**16, decode_content=True)):
+        body += piece
+    return bytes(body)
 
 
 @contextmanager
@@ -107,6 +105,13 @@ def _refusal(chart: Chart, status: int, headers: Mapping[str, str], body: bytes)
             Code.CHART_API_FAILED,
             f"{what}: Chart-IMG answered {status}; check the account's key and what its plan allows",
             details=told,
+        )
+    if status == 200 and len(body) > LARGEST_ANSWER:
+        return StepFailed(
+            Code.CHART_API_FAILED,
+            f"{what}: Chart-IMG answered with more than {LARGEST_ANSWER} bytes; ask for a smaller picture",
+            retryable=False,
+            details={**told, "reason": "answer_too_large"},
         )
     if status == 200:
         return StepFailed(

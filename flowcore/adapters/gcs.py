@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import google.cloud.storage as gcs  # type: ignore[import-untyped]
@@ -16,7 +16,14 @@ from google.cloud.storage.exceptions import DataCorruption  # type: ignore[impor
 from google.cloud.storage.retry import DEFAULT_RETRY  # type: ignore[import-untyped]
 from urllib3 import Timeout
 
-from flowcore.domain.errors import AuthenticationError, Code, ConfigurationError, DataNotFoundError, NetworkError
+from flowcore.domain.errors import (
+    AuthenticationError,
+    Code,
+    ConfigurationError,
+    DataNotFoundError,
+    NetworkError,
+    ValidationError,
+)
 from flowcore.ports import OBJECT_CALL, ObjectExists, StoredObject
 
 PIECE = 4 * 2**20
@@ -36,7 +43,12 @@ _SILENCE = (
 
 
 class _Within(Timeout):
-    """One deadline for all requests of a call: content in pieces takes many, and together they have no more time."""
+    """One deadline for all requests of a call: content in pieces takes many, and together they have no more time.
+
+    It counts silence. An answer that never falls silent, a byte now and then, could only be ended by cutting its
+    connection, as `punctual` does; but here connections are shared by all calls of a process, to save a handshake each.
+    Such a call ends with its invocation, and the step is recovered by its lease.
+    """
 
     def __init__(self, seconds: float) -> None:
         super().__init__(total=max(_A_MOMENT, seconds))
@@ -49,9 +61,12 @@ class _Within(Timeout):
 
 
 class GcsArtifacts:
-    def __init__(self, client: gcs.Client, bucket: str) -> None:
+    """Objects are created in one bucket. They may be read from others, too, if these are named."""
+
+    def __init__(self, client: gcs.Client, bucket: str, readable_buckets: Collection[str] = ()) -> None:
         self._client = client
         self._bucket = client.bucket(bucket)
+        self._readable = frozenset({bucket, *readable_buckets})
 
     def uri(self, name: str) -> str:
         return f"gs://{self._bucket.name}/{name}"
@@ -101,11 +116,20 @@ class GcsArtifacts:
         return self._stored(blob)
 
     def read(self, uri: str, timeout: float = OBJECT_CALL) -> bytes:
-        bucket, name = place_of(uri)
+        bucket, name = readable_place(uri, self._readable)
         blob = self._client.bucket(bucket).blob(name)
         with translated(Code.GCS_READ_FAILED, uri):
             content: bytes = blob.download_as_bytes(retry=None, timeout=_Within(timeout))
         return content
+
+    def size(self, uri: str, timeout: float = OBJECT_CALL) -> int:
+        """In bytes, by the object's metadata: nothing of it is read."""
+        bucket, name = readable_place(uri, self._readable)
+        with translated(Code.GCS_READ_FAILED, uri):
+            blob = self._client.bucket(bucket).get_blob(name, retry=None, timeout=_Within(timeout))
+        if blob is None:
+            raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri} does not exist")
+        return int(blob.size)
 
     def _stored(self, blob: gcs.Blob) -> StoredObject:
         return StoredObject(str(blob.name), self.uri(str(blob.name)), dict(blob.metadata or {}))
@@ -141,11 +165,17 @@ class _Pieces(io.RawIOBase):
         return given
 
 
-def place_of(uri: str) -> tuple[str, str]:
-    """Bucket and name."""
+def readable_place(uri: str, buckets: Collection[str]) -> tuple[str, str]:
+    """Bucket and name. Whoever starts a run may write any URI into it: only what steps may read is looked at."""
     parts = _URI.fullmatch(uri)
     if parts is None:
         raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri!r} is not gs://bucket/object")
+    if parts["bucket"] not in buckets:
+        raise ValidationError(
+            Code.INVALID_STEP_INPUTS,
+            f"{uri} is in no bucket that may be read; see READABLE_BUCKETS",
+            details={"reason": "bucket_not_allowed"},
+        )
     return parts["bucket"], parts["name"]
 
 

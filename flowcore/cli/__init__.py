@@ -5,7 +5,9 @@ answers at once. What several commands share has a module of its own: `state` kn
 `world` which one is meant, `problems` what is said when something goes wrong.
 """
 
+import io
 import os
+import sys
 from collections.abc import Callable
 
 import typer
@@ -48,5 +50,8 @@ for panel, commands in PANELS.items():
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without our signs shows others, not a trace
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said by us, in one line
     guarded(lambda: app(prog_name="flow", standalone_mode=False))

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from flowcore.cli.display import span
+from flowcore.cli.report.order import along_the_graph
 from flowcore.domain.dependencies import was_blocked
+from flowcore.domain.errors import Code
 from flowcore.domain.manual import NEVER_AGAIN
 from flowcore.domain.model import Run, RunStatus, Step, StepStatus
 from flowcore.domain.plan import DEFAULT_LEASE, MAX_NUDGES, READY_PATIENCE
@@ -19,15 +21,15 @@ WORKERS: Mapping[str, str] = {
 
 
 def reasons(run: Run, now: datetime) -> dict[str, str]:
-    """Each step that is not settled, and what it waits for."""
+    """Each step that is not settled, and what it waits for; what comes first waits first."""
     if run.defect:
         return {}
-    return {name: reason for name, step in run.steps.items() if (reason := _reason(run, step, now))}
+    return {step.step_id: reason for step in along_the_graph(run.steps) if (reason := _reason(run, step, now))}
 
 
-def next_things(run: Run) -> list[str]:
-    """Commands, most useful first; never empty."""
-    return list(_next_things(run))
+def next_things(run: Run, options: str = "", flow: str = "") -> list[str]:
+    """Commands, most useful first; never empty. `options` name the world, `flow` is what the run was made from."""
+    return [f"{command}{options}" for command in _next_things(run, flow)]
 
 
 def _reason(run: Run, step: Step, now: datetime) -> str | None:
@@ -77,10 +79,10 @@ def _looked_at(run: Run, now: datetime) -> str:
     return f"; if no event comes, sweep does it after {_clock(run.wake_at)}"
 
 
-def _next_things(run: Run) -> Iterator[str]:
+def _next_things(run: Run, flow: str) -> Iterator[str]:
     match run.status:
         case _ if run.defect:
-            yield "correct the flow (flow validate FILE) and start it anew with flow run"
+            yield "correct the flow (flow validate FILE) and start it anew with: flow run FILE"
         case RunStatus.PENDING | RunStatus.RUNNING:
             yield f"flow watch {run.run_id}"
         case RunStatus.SUCCEEDED:
@@ -88,10 +90,10 @@ def _next_things(run: Run) -> Iterator[str]:
         case RunStatus.CANCELLED:
             yield f"flow rerun {run.run_id}"
         case RunStatus.FAILED:
-            yield from _after_failure(run)
+            yield from _after_failure(run, flow)
 
 
-def _after_failure(run: Run) -> Iterator[str]:
+def _after_failure(run: Run, flow: str) -> Iterator[str]:
     failed = run.in_status(StepStatus.FAILED)
     again = [step.step_id for step in failed if not (step.error and step.error.code in NEVER_AGAIN)]
     never = [step.step_id for step in failed if step.step_id not in again]
@@ -100,7 +102,10 @@ def _after_failure(run: Run) -> Iterator[str]:
         yield f"flow retry {run.run_id} {' '.join(again)}{without}"
     elif never and any(not was_blocked(step) and step.step_id not in never for step in run.steps.values()):
         yield f"flow skip {run.run_id} {' '.join(never)}"
-    yield f"flow rerun {run.run_id}"
+    if any(step.error and step.error.code == Code.INVALID_STEP_INPUTS for step in failed):
+        yield f"flow run {flow or 'FLOW'} --set NAME=VALUE"  # inputs never change: others are another run
+    else:
+        yield f"flow rerun {run.run_id}"
     yield f"flow logs {run.run_id}"
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from flowcore.cli.watch import RunId
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, entered
 
 
 def cancel(
     run_id: RunId,
     *,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -18,5 +19,5 @@ def cancel(
     from flowcore.cli import operating
     from flowcore.cli.answers import say_how_it_stands
 
-    there = entered(project, database, bucket, as_json=as_json)
-    say_how_it_stands(operating.cancel(there, run_id), as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
+    say_how_it_stands(there, operating.cancel(there, run_id), as_json=as_json)

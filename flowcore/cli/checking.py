@@ -8,6 +8,7 @@ names and shapes, is looked for before that, so that one look at the file is eno
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -108,8 +109,10 @@ def _check_definition(found: _Findings, document: Mapping[str, Any]) -> None:
         for path, name, known in _unknown_dependencies(templates, expanded):
             found.error(path, f"{shown(name)} is not a step of this flow{perhaps(name, known)}")
         if not found.errors:
+            unsaid = {name for name, step in templates.items() if _has_holes(step, document)}
             steps = _maps(_instantiated(document)["steps"])
-            _check_inputs(found, steps, lambda step_id: _template(step_id, templates))
+            known = {step_id: step for step_id, step in steps.items() if _template(step_id, templates) not in unsaid}
+            _check_inputs(found, known, lambda step_id: _template(step_id, templates))
     except ValidationError as mistake:
         path, _, message = mistake.error.message.partition(": ")
         found.error(_as_written(path, templates), message)
@@ -123,6 +126,13 @@ def _instantiated(definition: Mapping[str, Any]) -> dict[str, Any]:
     }
     trigger = {"type": "USER", "source": "flow validate"}
     return instantiate({**definition, "parameters": parameters}, {}, run_id="run", now=_EPOCH, trigger=trigger)
+
+
+def _has_holes(step: Mapping[str, Any], definition: Mapping[str, Any]) -> bool:
+    """Whether it holds a parameter without a default: what its inputs will be, only the caller knows."""
+    open_ = [name for name, about in _maps(definition.get("parameters")).items() if "default" not in about]
+    text = json.dumps(step)
+    return any(re.search(rf"\$\{{{re.escape(name)}[.}}]", text) for name in open_)
 
 
 def _check_names(found: _Findings, document: Mapping[str, Any], whole: str, step: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Literal
 from flowcore.cli import cloud_functions, state
 from flowcore.cli.problems import Problem
 from flowcore.cli.seeding import seeds
-from flowcore.cli.world import COLLECTION, EMULATOR, World, world
+from flowcore.cli.world import EMULATOR, World, world
 from flowcore.domain.errors import StepFailed
 
 OLDEST = (3, 11)
@@ -38,13 +38,13 @@ class Check:
     fix: str = ""
 
 
-def examine(project: str | None, database: str, bucket: str | None) -> Iterator[Check]:
+def examine(project: str | None, env: str | None, database: str | None, bucket: str | None) -> Iterator[Check]:
     yield _python()
     running, told = _platform(Path.cwd())
     yield told
     yield _variables(os.environ, running)
     try:
-        there = world(project, database, bucket)
+        there = world(project, env, database, bucket)
     except Problem as problem:
         yield Check("fail", "world", *_halves(problem))
         return
@@ -90,8 +90,8 @@ def _firestore(there: World) -> list[Check]:
     from google.auth.exceptions import GoogleAuthError
 
     try:
-        there.documents.find(f"{COLLECTION}/flow-doctor")
-        found = there.firestore.document(f"{COLLECTION}/flow-doctor").get(retry=None, timeout=10)
+        there.runs.get("flow-doctor")
+        found = there.firestore.document(f"{there.collection}/flow-doctor").get(retry=None, timeout=10)
     except Problem as problem:
         return [Check("fail", "account", *_halves(problem))]
     except StepFailed as failure:
@@ -117,7 +117,9 @@ def _seeded(there: World) -> Check:
     missing = [seed.path for seed in wanted if there.documents.find(seed.path) is None]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        return Check("fail", "seeds", f"{missing[0]}{more} of {len(wanted)} are missing", "run: flow seed")
+        return Check(
+            "fail", "seeds", f"{missing[0]}{more} of {len(wanted)} are missing", f"run: {there.command('seed')}"
+        )
     return Check("ok", "seeds", f"all {len(wanted)} are there")
 
 
@@ -127,7 +129,7 @@ def _bucket(there: World) -> Check:
     from requests import RequestException
 
     if not there.named_bucket:
-        return Check("warn", "bucket", "none is named", "name it with --bucket, or set ARTIFACTS_BUCKET")
+        return Check("warn", "bucket", "none is named", "name it with --bucket or --env, or set ARTIFACTS_BUCKET")
     wanted = ["storage.objects.create", "storage.objects.get"]
     try:
         found = there.storage.bucket(there.bucket)
@@ -164,19 +166,29 @@ def _functions(there: World, running: state.Running | None) -> Iterator[Check]:
 def _deployed(there: World) -> Iterator[Check]:
     from flowcore.cli.project import functions  # here, because the emulator takes a second to import
 
-    wanted = [function.name for function in functions()]
     try:
         found = cloud_functions.deployed(there.project)
     except cloud_functions.Unknown as reason:
         yield Check("warn", "functions", str(reason), f"run: gcloud functions list --project {there.project}")
         return
-    missing = [name for name in wanted if name not in found]
+    yield from complete([function.name for function in functions()], found, there.environment)
+
+
+def complete(wanted: Iterable[str], found: Mapping[str, set[str]], environment: str | None) -> Iterator[Check]:
+    """Whether all that are wanted are found, under the names that a deployment gives them."""
+    prefix = f"{environment}_" if environment else ""
+    named = [f"{prefix}{name}" for name in wanted]
+    missing = [name for name in named if name not in found]
     if missing:
-        yield Check("fail", "functions", f"{', '.join(missing)}: not deployed", "deploy them")
+        # Every environment has this one.
+        others = sorted(name.removesuffix("_advance_flow") for name in found if name.endswith("_advance_flow"))
+        fix = f"name what you mean with --env: {', '.join(others)}" if others else "run: deploy/deploy.sh"
+        yield Check("fail", "functions", f"{', '.join(missing)}: not deployed", fix)
     else:
-        yield Check("ok", "functions", f"all {len(wanted)} are deployed")
-    if "worker_llm_report" in found:
-        yield _key(found["worker_llm_report"] & {KEY}, f"deploy worker_llm_report with {KEY} from Secret Manager")
+        yield Check("ok", "functions", f"all {len(named)} are deployed")
+    writer = f"{prefix}worker_llm_report"
+    if writer in found:
+        yield _key(found[writer] & {KEY}, f"deploy {writer} with {KEY} from Secret Manager")
 
 
 def _key(found: set[str], fix: str) -> Check:

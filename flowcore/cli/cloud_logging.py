@@ -17,36 +17,36 @@ PAGE = 1000
 SECONDS = 30
 
 
-def lines(project: str, run_id: str, since: datetime | None) -> list[Line]:
+def lines(project: str, run_id: str, since: datetime | None, environment: str | None) -> list[Line]:
     """With the account that gcloud knows. Where that does not do, the command that would is named."""
     from google.auth import default
     from google.auth.exceptions import GoogleAuthError
     from google.auth.transport import requests as transport
     from requests import RequestException
 
+    wanted = matching(run_id, since, environment)
     try:
         account, _ = default(scopes=SCOPES)
         session: Any = transport.AuthorizedSession(account)  # type: ignore[no-untyped-call]
-        return list(entries(session, URL, project, run_id, since))
+        return list(entries(session, URL, project, wanted))
     except (GoogleAuthError, RequestException) as error:
         reason = getattr(getattr(error, "response", None), "status_code", type(error).__name__)
         raise Problem(
-            f"Cloud Logging of {project} cannot be read ({reason}); try: {by_hand(project, run_id, since)}",
+            f"Cloud Logging of {project} cannot be read ({reason}); try: {by_hand(project, wanted)}",
             Exit.UNREACHABLE,
         ) from None
 
 
-def by_hand(project: str, run_id: str, since: datetime | None) -> str:
+def by_hand(project: str, wanted: str) -> str:
     """The same, for a shell."""
-    wanted = shlex.quote(_filter(run_id, since))
-    return f"gcloud logging read {wanted} --project {shlex.quote(project)} --order asc --format json"
+    return f"gcloud logging read {shlex.quote(wanted)} --project {shlex.quote(project)} --order asc --format json"
 
 
-def entries(session: Any, url: str, project: str, run_id: str, since: datetime | None) -> Iterator[Line]:
+def entries(session: Any, url: str, project: str, wanted: str) -> Iterator[Line]:
     """Page by page, the oldest first."""
     asked: dict[str, Any] = {
         "resourceNames": [f"projects/{project}"],
-        "filter": _filter(run_id, since),
+        "filter": wanted,
         "orderBy": "timestamp asc",
         "pageSize": PAGE,
     }
@@ -60,10 +60,11 @@ def entries(session: Any, url: str, project: str, run_id: str, since: datetime |
         asked["pageToken"] = page["nextPageToken"]
 
 
-def _filter(run_id: str, since: datetime | None) -> str:
-    """Without a bound of its own Cloud Logging looks at the last day alone."""
+def matching(run_id: str, since: datetime | None, environment: str | None) -> str:
+    """Without a bound Cloud Logging looks at the last day alone; and another environment may know the same id."""
     bound = f' AND timestamp>="{to_text(since)}"' if since else ""
-    return f'jsonPayload.run_id="{run_id}"{bound}'
+    ours = f' AND resource.labels.service_name=~"^{environment}-"' if environment else ""
+    return f'jsonPayload.run_id="{run_id}"{bound}{ours}'
 
 
 def _line(entry: dict[str, Any]) -> Line:

@@ -22,18 +22,22 @@ def cost(
     as_json: Json = False,
 ) -> None:
     """Price runs from counted operations, beside other orchestrators, and a month without any. Asks nobody."""
-    from flowcore.cli.costing import FOLDER, Line, bill, counted, price_table, total
+    from flowcore.cli.costing import Line, bill, flows, price_table, sweeps, total
 
-    run = counted(flow)
-    if run is None:
-        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.json") if file.stem != "prices"))
-        raise Problem(f"nobody has counted {flow}; there are: {known}", Exit.MISSING)
+    counted = flows()
+    if flow not in counted:
+        raise Problem(f"nobody has counted {flow}; there are: {', '.join(counted)}", Exit.MISSING)
     if prices is not None and not prices.is_file():
         raise Problem(f"{prices}: no such file; deploy/costs/prices.json is an example", Exit.MISSING)
-    table = price_table(prices) if prices else price_table()
-    made = bill(run, table, runs, work_seconds)
+    try:
+        table = price_table(prices) if prices else price_table()
+        made = bill(counted[flow], sweeps(), table, runs, work_seconds)
+    except (ValueError, LookupError, TypeError) as error:
+        what = f"{prices}: cannot be used as a table of prices ({type(error).__name__})"
+        raise Problem(f"{what}; deploy/costs/prices.json is an example", Exit.REFUSED) from None
     if as_json:
-        typer.echo(json.dumps({"flow": flow, "runs": runs, "asOf": table.as_of, **asdict(made)}))
+        about = {"flow": flow, "runs": runs, "asOf": table.as_of, "unverified": table.unverified}
+        typer.echo(json.dumps({**about, **asdict(made)}))
         return
 
     def told(title: str, lines: list[Line], *, summed: bool = True) -> None:
@@ -48,3 +52,5 @@ def cost(
     told("the steps' own work" + ("" if work_seconds else " (without their seconds: --work-seconds)"), made.work)
     told("the same flow elsewhere, orchestration alone", made.elsewhere, summed=False)
     told("at rest, a month without a run", made.at_rest)
+    if table.unverified:
+        typer.echo(f"\nprices that nobody could verify: {', '.join(table.unverified)}")

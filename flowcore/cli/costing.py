@@ -19,9 +19,9 @@ BILLED_SECONDS = 0.1  # the platform rounds up to it
 MEMORY_GIB = 1.0  # the largest of our functions
 SMALLEST_QUERY = 10 * 2**20
 MONTH_DAYS = 30
-# Two queries each, and one that finds nothing is billed as one read.
-SWEEPS_A_DAY = 24 * 60 + 24
-READS_A_SWEEP = 2
+SWEEPS_A_DAY = {"minutely": 24 * 60, "hourly": 24}
+SWEEP_GIB = 0.5
+JOBS = 2  # one for each kind of sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,10 @@ class Prices:
     where: str
     table: Mapping[str, Mapping[str, Any]]
 
+    @property
+    def unverified(self) -> list[str]:
+        return [name for name, about in self.table.items() if about.get("verified") is False]
+
     def line(self, what: str, price: str, amount: float) -> Line:
         return Line(what, amount, amount * self.table[price]["usd"] / self.table[price]["per"])
 
@@ -55,13 +59,15 @@ def total(lines: list[Line]) -> float:
     return sum(line.usd for line in lines)
 
 
-def bill(run: Mapping[str, Any], prices: Prices, runs: int, work_seconds: float) -> Bill:
-    """`run`: what one run was counted to ask for; `work_seconds`: how long its steps work, all together."""
+def bill(
+    run: Mapping[str, Any], sweep: Mapping[str, Any], prices: Prices, runs: int, work_seconds: float = 0.0
+) -> Bill:
+    """`run`, `sweep`: what one of them was counted to ask for; `work_seconds`: how long the steps of one run work."""
     return Bill(
         orchestration=_orchestration(run, prices, runs),
         work=_work(run, prices, runs, work_seconds),
         elsewhere=_elsewhere(run["steps"], prices, runs),
-        at_rest=_at_rest(prices),
+        at_rest=_at_rest(sweep, prices),
     )
 
 
@@ -101,24 +107,28 @@ def _elsewhere(steps: int, prices: Prices, runs: int) -> list[Line]:
     ]
 
 
-def _at_rest(prices: Prices) -> list[Line]:
-    sweeps = MONTH_DAYS * SWEEPS_A_DAY
+def _at_rest(sweep: Mapping[str, Any], prices: Prices) -> list[Line]:
+    sweeps = MONTH_DAYS * sum(SWEEPS_A_DAY.values())
+    queries = MONTH_DAYS * sum(sweep[kind]["queries"] * often for kind, often in SWEEPS_A_DAY.items())
     return [
         prices.line("sweeps", "request", sweeps),
         prices.line("their seconds of CPU", "cpuSecond", sweeps * BILLED_SECONDS),
-        prices.line("their GiB-seconds", "memoryGibSecond", sweeps * BILLED_SECONDS * 0.5),
-        prices.line("empty queries", "documentRead", sweeps * READS_A_SWEEP),
-        prices.line("jobs of the scheduler", "schedulerJobMonth", 2),
+        prices.line("their GiB-seconds", "memoryGibSecond", sweeps * BILLED_SECONDS * SWEEP_GIB),
+        prices.line("empty queries, a read each", "documentRead", queries),
+        prices.line("jobs of the scheduler", "schedulerJobMonth", JOBS),
     ]
 
 
-def counted(flow: str, folder: Path = FOLDER) -> Mapping[str, Any] | None:
-    """What one run of the flow asks for; None: nobody has counted it."""
-    file = folder / f"{flow}.json"
-    if not file.exists():
-        return None
-    run: Mapping[str, Any] = json.loads(file.read_text("utf-8"))["perRun"]
-    return run
+def flows(folder: Path = FOLDER) -> dict[str, Mapping[str, Any]]:
+    """What one run of each flow that somebody has counted asks for."""
+    files = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted(folder.glob("*.json"))}
+    return {name: content["perRun"] for name, content in files.items() if "perRun" in content}
+
+
+def sweeps(folder: Path = FOLDER) -> Mapping[str, Any]:
+    """What one sweep of each kind asks for when there is nothing to do."""
+    counted: Mapping[str, Any] = json.loads((folder / "at_rest.json").read_text("utf-8"))["perSweep"]
+    return counted
 
 
 def price_table(file: Path = FOLDER / "prices.json") -> Prices:

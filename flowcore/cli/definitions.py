@@ -21,15 +21,23 @@ def definition_of(flow: str, world: World) -> Mapping[str, Any]:
     if found is None:
         known = [snapshot.id for snapshot in world.firestore.collection(DEFINITIONS).list_documents()]
         close = difflib.get_close_matches(flow, known, n=1)
-        hint = (
-            f"did you mean {close[0]}?" if close else "flow seed brings the shipped flows; a file is named by its path"
-        )
+        seed = f"{world.command('seed')} brings the shipped flows; a file is named by its path"
+        hint = f"did you mean {close[0]}?" if close else seed
         raise Problem(f"{flow}: there is no such flow in {world}; {hint}", Exit.MISSING)
     return {**found.fields, "flowKey": flow}
 
 
 def read_file(path: Path) -> Mapping[str, Any]:
-    return parse_file(path, text_of(path))
+    """As `flow validate` would have it: a misspelt `dependsOn` must not start a step too early."""
+    from flowcore.cli.checking import check
+
+    text = text_of(path)
+    document = parse_file(path, text)
+    errors = [finding for finding in check(text, document) if finding.severity == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise Problem(f"{path}:{errors[0]}{more}; flow validate {path} shows all there is to correct", Exit.REFUSED)
+    return document
 
 
 def text_of(path: Path) -> str:
@@ -53,20 +61,6 @@ def parse_file(path: Path, text: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise Problem(f"{path}:1:1: is {_kind(value)}, but a flow is a JSON object; see spec/flows", Exit.REFUSED)
     return value
-
-
-def settings(given: list[str]) -> dict[str, object]:
-    """`symbol=ETHUSDT` or `scope.symbol=ETHUSDT`; what is JSON is taken as JSON: `timeframes=["1d"]`."""
-    found: dict[str, object] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise Problem(f"--set {text}: write name=value, as in --set symbol=ETHUSDT", Exit.MISUSED)
-        try:
-            found[name.removeprefix("scope.")] = json.loads(value)
-        except ValueError:
-            found[name.removeprefix("scope.")] = value
-    return found
 
 
 def _kind(value: object) -> str:

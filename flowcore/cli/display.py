@@ -14,7 +14,7 @@ from rich.text import Text
 
 from flowcore.cli.listing import Listed
 from flowcore.cli.report.order import along_the_graph
-from flowcore.domain.model import Run, Step
+from flowcore.domain.model import Run, Step, StepStatus
 
 STYLES = {
     "PENDING": "dim",
@@ -42,9 +42,12 @@ class Screen(Protocol):
     def show(self, run: Run | None) -> None:
         """The run as it is now; None: nothing has changed but the time."""
 
+    def end(self) -> None:
+        """Nothing more will change."""
+
 
 class Lines:
-    """For logs and pipes: what changed, in one line each."""
+    """For logs and pipes: what changed, in one line each, with what there is to say about it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -53,43 +56,64 @@ class Lines:
     def show(self, run: Run | None) -> None:
         if run is None:
             return
-        now = {"run": str(run.status), **{name: str(step.status) for name, step in run.steps.items()}}
-        for name, status in now.items():
-            before = self._last.get(name)
+        steps = along_the_graph(run.steps)
+        now = {"run": str(run.status), **{step.step_id: str(step.status) for step in steps}}
+        said = {"run": _about_run(run), **{step.step_id: _about(step) for step in steps}}
+        # A run that ends does so because of its steps; one that begins comes before them.
+        for name in sorted(now, key=lambda name: (name == "run") == run.status.finished):
+            before, status = self._last.get(name), now[name]
             if before != status and (before or status != "PENDING"):
-                self._console.print(f"{_clock(datetime.now(UTC))} {name} {before or '–'} → {status}", markup=False)
+                line = f"{_clock(datetime.now(UTC))} {name} {before or '–'} → {status}{said[name]}"
+                self._console.print(Text(line), soft_wrap=True)
         self._last = now
+
+    def end(self) -> None:
+        pass
 
 
 class LiveTable:
+    """One line a step, always at the same place, so that nothing jumps; at the end the whole of it, to copy from."""
+
     def __init__(self, live: Live) -> None:
         self._live = live
         self._run: Run | None = None
+        self._order: list[str] = []
 
     def show(self, run: Run | None) -> None:
         self._run = run or self._run
         if self._run:
-            self._live.update(table(self._run, datetime.now(UTC)), refresh=True)
+            self._order = self._order or [step.step_id for step in along_the_graph(self._run.steps)]
+            self._live.update(self._table(self._run, whole=False), refresh=True)
+
+    def end(self) -> None:
+        if self._run:
+            self._live.update(self._table(self._run, whole=True))
+
+    def _table(self, run: Run, *, whole: bool) -> Table:
+        ordered = [run.steps[name] for name in self._order if name in run.steps]
+        return table(run, ordered, datetime.now(UTC), whole=whole)
 
 
-def table(run: Run, now: datetime) -> Table:
-    """Status, duration, attempt and artifact of each step, in the order in which they depend on each other."""
+def table(run: Run, ordered: Sequence[Step], now: datetime, *, whole: bool) -> Table:
+    """Status, duration, attempt and artifact of each step."""
     shown = Table(title=f"{run.run_id}  {run.status}", title_style=STYLES[run.status], title_justify="left", box=None)
     for heading in ("step", "status", "took", "attempt", "artifact"):
+        # Where there is too little room, the last column gives way.
         shown.add_column(
             heading,
             no_wrap=heading != "artifact",
             overflow="fold",
             justify="right" if heading in ("took", "attempt") else "left",
         )
-    for step in along_the_graph(run.steps):
-        style = STYLES[step.status]
+    for step in ordered:
+        made = Text(_made(run.run_id, step, whole=whole), style="red" if step.error else "dim")
+        made.no_wrap, made.overflow = not whole, "fold" if whole else "ellipsis"
         shown.add_row(
             Text(step.step_id),
-            Text(f"{SIGNS[step.status]} {step.status}", style=style),
+            Text(f"{SIGNS[step.status]} {step.status}", style=STYLES[step.status]),
             span(duration(step, now)),
             str(step.attempt or ""),
-            Text(_artifact(step), style="dim"),
+            made,
         )
     return shown
 
@@ -133,10 +157,35 @@ def span(lasting: timedelta | None) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} d"
 
 
-def _artifact(step: Step) -> str:
+def _made(run_id: str, step: Step, *, whole: bool) -> str:
+    """Its artifact or its error; where there is little room, without what all names of the run begin with."""
     if step.error:
         return f"{step.error.code}: {step.error.message}"
-    return step.gcs_uri or ""
+    uri = step.gcs_uri or ""
+    _, found, rest = uri.partition(f"/{run_id}/")
+    return rest if found and not whole else uri
+
+
+def _about(step: Step) -> str:
+    if step.error:
+        return f": {step.error.code}: {step.error.message}"
+    attempt = f", attempt {step.attempt}" if step.attempt > 1 else ""
+    match step.status:
+        case StepStatus.RUNNING:
+            return attempt
+        case StepStatus.SUCCEEDED:
+            return f" after {span(duration(step, step.finished_at))}{attempt}" if step.finished_at else attempt
+        case StepStatus.PENDING if step.not_before and step.failures:
+            return f": failure {step.failures} of {step.max_attempts}, again after {_clock(step.not_before)}"
+    return ""
+
+
+def _about_run(run: Run) -> str:
+    if run.error:
+        return f": {run.error.code}: {run.error.message}"
+    if run.finished_at and run.created_at:
+        return f" after {span(run.finished_at - run.created_at)}"
+    return ""
 
 
 def _clock(moment: datetime) -> str:
@@ -158,4 +207,5 @@ def _shown(screen: Screen, runs: Iterator[Run | None]) -> Run | None:
     for run in runs:
         screen.show(run)
         last = run or last
+    screen.end()
     return last

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer
 
 from flowcore.cli.problems import Exit, Problem
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project
+from flowcore.cli.world import Bucket, Database, Env, Json, Project
 
 STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -16,7 +16,8 @@ STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 def doctor(
     *,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -30,7 +31,7 @@ def doctor(
     checks = []
     console = screen()
     with Console(stderr=True).status("looking"):
-        for check in examine(project, database, bucket):
+        for check in examine(project, env, database, bucket):
             checks.append(check)
             if not as_json:
                 style = STYLES[check.verdict]

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 from emulator.platform import Platform
 from flowcore.cli.seeding import seeds, sow
-from flowcore.cli.world import World, world
+from flowcore.cli.world import AT_HOME, World, world
 
 
 @contextmanager
 def at_home(platform: Platform) -> Iterator[World]:
     """Its variables hold meanwhile: the clients of Google look for them."""
     before = dict(os.environ)
-    os.environ.update(platform.exports)
+    os.environ.update({**platform.exports, **AT_HOME})
     try:
         yield world()
     finally:

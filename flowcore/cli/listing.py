@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from flowcore.cli.problems import Exit, Problem
-from flowcore.cli.world import COLLECTION, World
+from flowcore.cli.world import World
 from flowcore.domain.model import RunStatus, Snapshot
 from flowcore.domain.parse import parse_run
 from flowcore.domain.times import to_text
@@ -50,15 +50,15 @@ def newest(there: World, statuses: Collection[str], since: datetime | None, limi
 def since_when(text: str, now: datetime) -> datetime:
     """`2h` is two hours ago; `2026-01-31` and `2026-01-31T12:00` are in UTC unless they say otherwise."""
     ago = _AGO.fullmatch(text)
-    if ago:
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
+        if ago:
+            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise Problem(
             f"--since {text}: write how long ago (30m, 2h, 7d) or a date (2026-01-31)", Exit.MISUSED
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def known_status(text: str) -> str:
@@ -71,7 +71,7 @@ def _walked(there: World, since: datetime | None) -> Iterator[Listed]:
     from google.cloud.firestore import Query
     from google.cloud.firestore_v1.base_query import FieldFilter
 
-    runs: Any = there.firestore.collection(COLLECTION)
+    runs: Any = there.firestore.collection(there.collection)
     query = runs.order_by("createdAt", direction=Query.DESCENDING).limit(PAGE)
     if since:
         query = query.where(filter=FieldFilter("createdAt", ">=", to_text(since)))

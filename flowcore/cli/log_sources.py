@@ -16,7 +16,7 @@ def lines_of(there: World, run_id: str) -> list[Line]:
     found = run_of(there, run_id)
     if there.local:
         return in_order(of_run(_folder(), run_id))
-    return cloud_logging.lines(there.project, run_id, found.run.created_at)
+    return cloud_logging.lines(there.project, run_id, found.run.created_at, there.environment)
 
 
 def _folder() -> Path:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flowcore.cli.watch import RunId
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, entered
 
 
 def logs(
@@ -16,7 +16,8 @@ def logs(
     *,
     everything: Annotated[bool, typer.Option("--all", help="Also from functions that had nothing to do.")] = False,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -25,7 +26,7 @@ def logs(
     from flowcore.cli.log_lines import told
     from flowcore.cli.log_sources import lines_of
 
-    there = entered(project, database, bucket, as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
     found = [line for line in lines_of(there, run_id) if everything or not line.idle]
     if as_json:
         typer.echo(json.dumps([line.as_data() for line in found]))
@@ -34,4 +35,4 @@ def logs(
     for line in found:
         console.print(told(line), soft_wrap=True)
     if not found:
-        typer.echo(f"nobody has logged anything about {run_id}; flow show {run_id} says how it stands")
+        typer.echo(f"nobody has logged anything about {run_id}; {there.command(f'show {run_id}')} says how it stands")

@@ -25,7 +25,7 @@ class Found:
 def run_of(there: World, run_id: str) -> Found:
     snapshot = there.runs.get(run_id) if RUN_ID.fullmatch(run_id) else None
     if snapshot is None:
-        raise Problem(f"{run_id}: there is no such run in {there}; flow runs lists them", Exit.MISSING)
+        raise Problem(f"{run_id}: there is no such run in {there}; {there.command('runs')} lists them", Exit.MISSING)
     return Found(parse_run(snapshot), snapshot)
 
 

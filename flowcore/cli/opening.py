@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from flowcore.cli.watch import RunId
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, entered
 
 
 def open_(
@@ -19,7 +19,8 @@ def open_(
     browser: Annotated[bool, typer.Option(help="Show it in a browser, or only say where it is.")] = True,
     output: Annotated[Path, typer.Option(help="The folder for the page and all artifacts.")] = Path("build/runs"),
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -32,7 +33,7 @@ def open_(
     from flowcore.cli.pages import save_page
     from flowcore.cli.saving import artifact_of
 
-    there = entered(project, database, bucket, as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
     found = run_of(there, run_id)
     with Console(stderr=True).status("fetching artifacts"):
         if step_id:

@@ -23,7 +23,8 @@ SECONDS = 30.0  # that somebody waits for an answer
 def cancel(there: World, run_id: str) -> Run:
     run = _updated(there, run_id, lambda run: manual.cancel(run, _now()))
     if run.status is not RunStatus.CANCELLED:
-        raise Refused(f"{run_id} is {run.status}; there is nothing left to cancel, look at it with: flow show {run_id}")
+        look = there.command(f"show {run_id}")
+        raise Refused(f"{run_id} is {run.status}; there is nothing left to cancel, look at it with: {look}")
     return run
 
 
@@ -35,7 +36,7 @@ def retry(there: World, run_id: str, step_ids: Sequence[str], skipped: Sequence[
     """Of no step in particular means: of all that have failed and may be tried again."""
 
     def wish(run: Run) -> tuple[Collection[str], Collection[str]]:
-        return _known(run, step_ids) or _failed(run, skipped), _known(run, skipped)
+        return _known(run, step_ids) or _failed(there, run, skipped), _known(run, skipped)
 
     return _reopened(there, run_id, wish)
 
@@ -74,11 +75,11 @@ def _known(run: Run, step_ids: Sequence[str]) -> list[str]:
     return [step_of(run, step_id).step_id for step_id in step_ids]
 
 
-def _failed(run: Run, skipped: Collection[str]) -> list[str]:
+def _failed(there: World, run: Run, skipped: Collection[str]) -> list[str]:
     failed = [step for step in run.in_status(StepStatus.FAILED) if step.step_id not in skipped]
     again = [step.step_id for step in failed if not (step.error and step.error.code in NEVER_AGAIN)]
     if not failed:
-        raise Refused(f"no step has failed; flow show {run.run_id} says how it stands")
+        raise Refused(f"no step has failed; {there.command(f'show {run.run_id}')} says how it stands")
     return again or [step.step_id for step in failed]  # the reason why not is the domain's to say
 
 

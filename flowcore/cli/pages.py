@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -14,7 +15,7 @@ from flowcore.cli.world import World
 from flowcore.domain.errors import DataNotFoundError, ValidationError
 
 
-def save_page(there: World, run_id: str, folder: Path, provenance: str | None = None) -> Path:
+def save_page(there: World, run_id: str, folder: Path) -> Path:
     """Returns where the page is."""
     found = run_of(there, run_id)
     kept: dict[str, str] = {}
@@ -25,20 +26,28 @@ def save_page(there: World, run_id: str, folder: Path, provenance: str | None = 
         kept[uri] = save(folder, uri, content).relative_to(folder).as_posix()
         return content
 
-    for step in found.run.steps.values():
-        if step.gcs_uri:
-            with suppress(DataNotFoundError, ValidationError):  # somebody has removed it; the page says so in its place
-                read(step.gcs_uri)
+    def link(uri: str) -> str | None:
+        """Where its file is, beside the page; None: somebody has removed it, and the page says so in its place."""
+        with suppress(DataNotFoundError, ValidationError):
+            read(uri)
+        return kept.get(uri)
+
     html = render(
         found.document,
         read,
         now=datetime.now(UTC),
         run_id=run_id,
-        link=kept.get,
-        provenance=provenance,
+        link=link,
+        provenance=_provenance(found.run.scope) if there.local else None,
         stand_in=there.local,
     )
     page = folder / f"{run_id}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(html, "utf-8")
     return page
+
+
+def _provenance(scope: Mapping[str, object]) -> str | None:
+    from flowcore.cli import numbers  # here, because it takes a quarter of a second to import
+
+    return numbers.origin(scope.get("symbol"))

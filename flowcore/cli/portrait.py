@@ -16,6 +16,7 @@ from flowcore.cli.looking import Found
 from flowcore.cli.report.order import along_the_graph
 from flowcore.cli.report.timeline import Bar, timeline
 from flowcore.cli.report.words import trouble
+from flowcore.domain.dependencies import was_blocked
 from flowcore.domain.errors import StepError
 from flowcore.domain.model import Run, Step
 from flowcore.domain.times import to_text
@@ -24,7 +25,7 @@ WIDTH = 30  # of the timeline, in characters
 _INK = {"waited": "░", "ran": "█", "ended": "·"}
 
 
-def portrayed(found: Found, now: datetime) -> None:
+def portrayed(found: Found, now: datetime, options: str) -> None:
     """On standard output."""
     console, run = screen(), found.run
     ordered = along_the_graph(run.steps)
@@ -32,11 +33,11 @@ def portrayed(found: Found, now: datetime) -> None:
     console.print(_steps(ordered, run.created_at, run.finished_at or now))
     _section(console, "waiting", [(name, Text(reason)) for name, reason in reasons(run, now).items()])
     _section(console, "trouble", list(_troubles(run, ordered)))
-    for advice in next_things(run):
+    for advice in _next(found, options):
         console.print(Text(f"next: {advice}"), soft_wrap=True)
 
 
-def as_data(found: Found, now: datetime) -> dict[str, object]:
+def as_data(found: Found, now: datetime, options: str) -> dict[str, object]:
     run, why = found.run, reasons(found.run, now)
     return {
         "runId": run.run_id,
@@ -61,15 +62,19 @@ def as_data(found: Found, now: datetime) -> dict[str, object]:
             }
             for step in along_the_graph(run.steps)
         ],
-        "next": next_things(run),
+        "next": _next(found, options),
     }
+
+
+def _next(found: Found, options: str) -> list[str]:
+    return next_things(found.run, options, str(found.document.get("flowKey") or ""))
 
 
 def _heading(found: Found, now: datetime) -> Text:
     run = found.run
     parts = [
         str(found.document.get("flowKey") or ""),
-        *(f"{name}={_plain(value)}" for name, value in run.scope.items()),
+        *(f"{name}={_plain(value)}" for name, value in sorted(run.scope.items())),  # Firestore keeps no order
     ]
     if created := run.created_at:
         ended = "took" if run.finished_at else "for"
@@ -118,7 +123,7 @@ def _troubles(run: Run, ordered: Sequence[Step]) -> Iterator[tuple[str, Text]]:
         yield run.run_id, Text(f"broken: {run.defect}")
     if run.error:
         yield run.run_id, _told(run.error)
-    for step in ordered:
+    for step in sorted(ordered, key=was_blocked):  # what went wrong comes before what was stopped by it
         if step.error:
             yield step.step_id, _told(step.error)
 

@@ -42,14 +42,16 @@ def guarded(command: Callable[[], object]) -> None:
     """Run it; whatever is foreseen ends in one line, never in a trace."""
     try:
         ended = command()
-    except KeyboardInterrupt:
-        sys.exit(Exit.INTERRUPTED)
+    except KeyboardInterrupt:  # typer makes it an exit code, wherever it can
+        ended = Exit.INTERRUPTED
     except Exception as error:
         problem = _told(error)
         if problem is None:
             raise  # nobody foresaw it: the trace is what helps
         sys.stderr.write(f"flow: {problem}\n")
         sys.exit(problem.exit_code)
+    if ended == Exit.INTERRUPTED:
+        sys.stderr.write("flow: ended by Ctrl-C; nothing is undone, flow runs shows what was begun\n")
     sys.exit(ended if isinstance(ended, int) else Exit.DONE)
 
 
@@ -57,8 +59,13 @@ def _told(error: Exception) -> Problem | None:
     match error:
         case Problem():
             return error
+        case typer.TyperException() if not error.format_message():  # no word at all: the help has been shown
+            return Problem("what shall it do? the list is above; flow demo is a good beginning", Exit.MISUSED)
         case typer.TyperException():
-            return Problem(f"{_spelled(error.format_message())}; flow --help says what there is", Exit.MISUSED)
+            return Problem(f"{_spelled(error.format_message())}; {_helped(error)} says what there is", Exit.MISUSED)
+        case OSError() if error.filename and error.strerror:
+            reason = error.strerror.lower()
+            return Problem(f"{error.filename}: {reason}; choose another place, or make room there", Exit.REFUSED)
     return _of_the_domain(error) or _of_the_cloud(error)
 
 
@@ -98,10 +105,16 @@ def _of_the_cloud(error: Exception) -> Problem | None:
 
 
 def _unreachable(what: str) -> Problem:
-    return Problem(f"{what}; flow doctor finds out why", Exit.UNREACHABLE)
+    return Problem(f"{what}; flow doctor, with the same options, finds out why", Exit.UNREACHABLE)
 
 
 def _spelled(message: str) -> str:
     """As the rest of what is said here: one line, and no full stop before the advice."""
-    line = " ".join(message.split()).rstrip(".")
+    line = " ".join(message.split()).rstrip(".").replace(". Did you mean", "; did you mean")
     return line[:1].lower() + line[1:]
+
+
+def _helped(error: Exception) -> str:
+    """The help of the command that was meant, where one was."""
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'flow'} --help"

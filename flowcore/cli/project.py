@@ -1,7 +1,7 @@
 """The project's own functions, as `flow up` runs them: those of functions/functions.toml."""
 
 from emulator.platform import Function, Schedule
-from flowcore.cli.world import BUCKET, COLLECTION
+from flowcore.cli.world import AT_HOME, COLLECTION
 from functions.catalogue import deployables
 
 
@@ -14,7 +14,7 @@ def functions() -> list[Function]:
             f"{COLLECTION}/{{runId}}" if deployable.run_triggered else None,
             concurrency=deployable.concurrency,
             timeout=deployable.timeout,
-            environment={**deployable.environment, "ARTIFACTS_BUCKET": BUCKET},
+            environment={**deployable.environment, **AT_HOME},
             schedules=[Schedule(every, query) for query, every in deployable.schedules.items()],
         )
         for deployable in deployables()

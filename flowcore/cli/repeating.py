@@ -9,7 +9,7 @@ from typing import Any
 from flowcore.cli.looking import run_of
 from flowcore.cli.problems import Exit, Problem
 from flowcore.cli.starting import id_for
-from flowcore.cli.world import COLLECTION, World
+from flowcore.cli.world import World
 from flowcore.domain.times import to_text
 from flowcore.ports import Conflict
 
@@ -23,12 +23,12 @@ def repeat(there: World, run_id: str, now: datetime, suffix: str) -> str:
     old = run_of(there, run_id)
     if old.run.defect:
         raise Problem(
-            f"{run_id} is broken ({old.run.defect}), and so would be its rerun; correct the flow and use flow run",
+            f"{run_id} is broken ({old.run.defect}), and so would be its rerun; correct the flow and use: flow run",
             Exit.REFUSED,
         )
     new_id = id_for(str(old.run.scope.get("symbol") or old.document.get("flowKey") or "run"), now, suffix)
     try:
-        there.documents.create(f"{COLLECTION}/{new_id}", _anew(old.document, new_id, run_id, now))
+        there.documents.create(f"{there.collection}/{new_id}", _anew(old.document, new_id, run_id, now))
     except Conflict:
         raise Problem(f"{new_id} is there already; ask again", Exit.REFUSED) from None
     return new_id

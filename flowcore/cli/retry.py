@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flowcore.cli.watch import RunId
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, entered
 
 
 def retry(
@@ -18,7 +18,8 @@ def retry(
     *,
     skip: Annotated[list[str] | None, typer.Option(help="Do without this one in the same go. Repeatable.")] = None,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -26,5 +27,5 @@ def retry(
     from flowcore.cli import operating
     from flowcore.cli.answers import say_how_it_stands
 
-    there = entered(project, database, bucket, as_json=as_json)
-    say_how_it_stands(operating.retry(there, run_id, steps or [], skip or []), as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
+    say_how_it_stands(there, operating.retry(there, run_id, steps or [], skip or []), as_json=as_json)

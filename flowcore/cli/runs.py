@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, World, entered
 
 
 def runs(
@@ -17,7 +17,8 @@ def runs(
     since: Annotated[str | None, typer.Option(help="Not older than this: 30m, 2h, 7d, 2026-01-31.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -26,7 +27,7 @@ def runs(
 
     statuses, now = [known_status(text) for text in status or []], datetime.now(UTC)
     moment = since_when(since, now) if since else None
-    there = entered(project, database, bucket, as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
     found = newest(there, statuses, moment, limit)
     if as_json:
         from flowcore.domain.times import to_text
@@ -49,4 +50,14 @@ def runs(
     if found:
         screen().print(listing(found, now))
     else:
-        typer.echo("no such run" if statuses or moment else "no run yet; flow run market_report_v1 starts one")
+        typer.echo(_none(there, searched=bool(statuses), bounded=moment is not None))
+
+
+def _none(there: World, *, searched: bool, bounded: bool) -> str:
+    from flowcore.cli.listing import LOOKED_AT
+
+    if bounded:
+        return "no such run"
+    if searched:
+        return f"no such run among the newest {LOOKED_AT:,}; --since 30d looks further"
+    return f"no run yet; {there.command('run market_report_v1')} starts one"

@@ -31,7 +31,8 @@ def artifact_of(there: World, run: Run, step_id: str, folder: Path) -> str:
     uri = step.gcs_uri or step.outputs.get("outputsManifestGcsUri")
     if not isinstance(uri, str) or not uri.startswith(_SCHEME):
         raise Problem(
-            f"{run.run_id}: {step_id} is {step.status} and has no artifact; flow show {run.run_id} says why",
+            f"{run.run_id}: {step_id} is {step.status} and has no artifact; "
+            f"{there.command(f'show {run.run_id}')} says why",
             Exit.MISSING,
         )
     if not there.local:

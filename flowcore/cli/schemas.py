@@ -24,10 +24,8 @@ INPUTS: Mapping[str, str] = {
     "CHART_EXPORT": f"{RUN}#/$defs/chartExportInputs",
     "LLM_REPORT": f"{RUN}#/$defs/llmReportInputs",
 }
-_FILES = (
-    Path(__file__).parents[2] / "spec" / "flow_run.schema.json",
-    Path(__file__).with_name("definition.schema.json"),
-)
+_SPEC = Path(__file__).parents[2] / "spec"
+_FILES = (_SPEC / "flow_run.schema.json", _SPEC / "flow_definition.schema.json")
 # What the spec says besides the schema: fields that some producer writes and nobody has to.
 _ALSO = {RUN: ("definitionSha256", "requestSha256")}
 _KINDS = {

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, world
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, world
 
 
 def seed(
     *,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     replace: Annotated[bool, typer.Option("--replace", help="Also write over what somebody has changed.")] = False,
     as_json: Json = False,
@@ -21,7 +22,7 @@ def seed(
     """Bring schemas, prompts, chart templates and flow definitions into Firestore. As often as you like."""
     from flowcore.cli.seeding import seeds, sow
 
-    there = world(project, database, bucket)
+    there = world(project, env, database, bucket)
     typer.echo(f"into {there}", err=as_json)
     sown = []
     for each in seeds():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from flowcore.cli.watch import RunId
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, entered
 
 
 def show(
     run_id: RunId,
     *,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -23,9 +24,9 @@ def show(
     from flowcore.cli.looking import run_of
     from flowcore.cli.portrait import as_data, portrayed
 
-    there = entered(project, database, bucket, as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
     found, now = run_of(there, run_id), datetime.now(UTC)
     if as_json:
-        typer.echo(json.dumps(as_data(found, now)))
+        typer.echo(json.dumps(as_data(found, now, there.options)))
     else:
-        portrayed(found, now)
+        portrayed(found, now, there.options)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flowcore.cli.watch import RunId
-from flowcore.cli.world import DATABASE, Bucket, Database, Json, Project, entered
+from flowcore.cli.world import Bucket, Database, Env, Json, Project, entered
 
 
 def skip(
@@ -15,7 +15,8 @@ def skip(
     steps: Annotated[list[str], typer.Argument(metavar="STEP…", help="Steps that failed or have not begun.")],
     *,
     project: Project = None,
-    database: Database = DATABASE,
+    env: Env = None,
+    database: Database = None,
     bucket: Bucket = None,
     as_json: Json = False,
 ) -> None:
@@ -23,5 +24,5 @@ def skip(
     from flowcore.cli import operating
     from flowcore.cli.answers import say_how_it_stands
 
-    there = entered(project, database, bucket, as_json=as_json)
-    say_how_it_stands(operating.skip(there, run_id, steps), as_json=as_json)
+    there = entered(project, env, database, bucket, as_json=as_json)
+    say_how_it_stands(there, operating.skip(there, run_id, steps), as_json=as_json)

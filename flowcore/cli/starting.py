@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from flowcore.cli.problems import Exit, Problem
-from flowcore.cli.world import COLLECTION, World
+from flowcore.cli.world import World
 from flowcore.contracts.flows import instantiate
 from flowcore.domain.artifacts import canonical_json, sha256
 from flowcore.domain.model import RUN_ID
@@ -38,7 +38,7 @@ def begin(
         )
     wish = sha256(canonical_json({"definition": definition, "parameters": parameters}))
     run = instantiate(definition, parameters, run_id=run_id, now=now, trigger=TRIGGER)
-    path = f"{COLLECTION}/{run_id}"
+    path = f"{world.collection}/{run_id}"
     try:
         world.documents.create(path, {**run, "requestSha256": wish})
     except Conflict:

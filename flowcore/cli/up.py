@@ -31,6 +31,9 @@ def up(
             help="Run this function, too: told of the documents that fit, or called by HTTP. Repeatable.",
         ),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="When it is ready, one line of JSON; all else goes to standard error.")
+    ] = False,
 ) -> None:
     """Run the platform on this machine: stores, events, models and the functions, until Ctrl-C.
 
@@ -38,22 +41,17 @@ def up(
     for each status that changes. In another shell, here or in a folder below, flow run market_report_v1 finds it; so
     does anything else after eval "$(flow env)". What it knows of itself is kept in .flow/platform.json.
     """
-    from flowcore.cli.running import Failed, run  # here, because the emulator takes a second to import
+    from flowcore.cli.running import run  # here, because the emulator takes a second to import
 
-    try:
-        run(
-            functions=function or (),
-            log_dir=log_dir,
-            project=project,
-            single_process=single_process,
-            firestore=firestore,
-            port_base=port_base,
-            data_dir=data_dir,
-            time_scale=time_scale,
-            reload=reload,
-        )
-    except Failed as failure:
-        typer.echo(failure, err=True)
-        raise typer.Exit(1) from failure
-    except KeyboardInterrupt as early:  # before it was ready
-        raise typer.Exit(130) from early
+    run(
+        functions=function or (),
+        log_dir=log_dir,
+        project=project,
+        single_process=single_process,
+        firestore=firestore,
+        port_base=port_base,
+        data_dir=data_dir,
+        time_scale=time_scale,
+        reload=reload,
+        as_json=as_json,
+    )

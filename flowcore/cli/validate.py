@@ -41,10 +41,9 @@ def validate(
         for each in found:
             typer.echo(f"{file}:{each}")
     if errors:
-        first, count = errors[0].position, f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
-        raise Problem(
-            f"{file}: {count}, so it cannot run; begin at {file}:{first.line}:{first.column} ({errors[0].path})",
-            Exit.FAILED,
-        )
+        first, count = errors[0], f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
+        what = f" ({first.path})" if first.path else ""
+        place = f"{file}:{first.position.line}:{first.position.column}{what}"
+        raise Problem(f"{file}: {count}, so it cannot run; begin at {place}", Exit.FAILED)
     if not as_json:
         typer.echo(f"{file}: a sound {'run document' if is_run(document) else 'flow definition'}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from flowcore.cli.looking import run_of
 from flowcore.cli.problems import Exit, Problem
-from flowcore.cli.world import COLLECTION, World
+from flowcore.cli.world import World
 from flowcore.domain.model import Run, Snapshot
 from flowcore.domain.parse import parse_run
 
@@ -57,10 +57,13 @@ def _seen(told: Snapshot | BaseException | None, world: World, run_id: str) -> R
         case Snapshot():
             return parse_run(told)
         case None:
-            raise Problem(f"{run_id}: somebody has removed it from {world}; flow runs lists the rest", Exit.MISSING)
+            raise Problem(
+                f"{run_id}: somebody has removed it from {world}; {world.command('runs')} lists the rest", Exit.MISSING
+            )
     reason = type(told).__name__
     raise Problem(
-        f"{run_id}: {world} tells no more ({reason}); the run goes on, look again with: flow watch {run_id}",
+        f"{run_id}: {world} tells no more ({reason}); the run goes on, "
+        f"look again with: {world.command(f'watch {run_id}')}",
         Exit.UNREACHABLE,
     )
 
@@ -76,7 +79,7 @@ def _listening(world: World, run_id: str) -> Iterator[Told]:
             told.put(None)
 
     with _threads_that_fail_told(told):
-        listener: Any = world.firestore.document(f"{COLLECTION}/{run_id}").on_snapshot(hear)
+        listener: Any = world.firestore.document(f"{world.collection}/{run_id}").on_snapshot(hear)
         try:
             yield told
         finally:

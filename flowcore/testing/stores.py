@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flowcore.domain.errors import Code, ConfigurationError, DataNotFoundError
+from flowcore.domain.errors import Code, ConfigurationError, DataNotFoundError, ValidationError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch, apply
 from flowcore.ports import DOCUMENT_CALL, OBJECT_CALL, Conflict, Document, ObjectExists, StoredObject
@@ -17,6 +18,7 @@ from flowcore.testing.faults import Wire
 _FIRST_UPDATE = datetime(2025, 12, 24, tzinfo=UTC)
 LONGEST_NAME = 1500  # bytes
 _NEVER = datetime.max.replace(tzinfo=UTC)
+_AN_ADDRESS = re.compile(r"gs://[^/]+/.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,12 @@ class MemoryArtifacts:
 
     def _read(self, uri: str) -> bytes:
         name = uri.removeprefix(f"gs://{self.bucket}/")
+        if _AN_ADDRESS.match(uri) and name == uri:
+            raise ValidationError(
+                Code.INVALID_STEP_INPUTS,
+                f"{uri} is in no bucket that may be read",
+                details={"reason": "bucket_not_allowed"},
+            )
         if name not in self.objects:
             raise DataNotFoundError(Code.INVALID_STEP_INPUTS, f"{uri} does not exist")
         return self.objects[name][1]

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from flowcore.contracts.candles import TIMEFRAMES, Candle, newest_candles
 from flowcore.contracts.charts import Chart
-from flowcore.domain.errors import Code, ConfigurationError, DataNotFoundError, ValidationError
+from flowcore.domain.errors import Code, DataNotFoundError, ValidationError
 from flowcore.engine.context import StepContext
 from functions.worker_charts.drawing.figure import REMEMBERED, Headline, draw
 from functions.worker_charts.inputs import Inputs, invalid, symbol_of, timeframe_of
@@ -80,9 +80,4 @@ def _zone(name: str, timeframe: str) -> tzinfo:
     lasting = TIMEFRAMES.get(timeframe)
     if name in ("UTC", "Etc/UTC") or lasting is None or lasting >= timedelta(days=1):
         return UTC
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise ConfigurationError(
-            Code.CHART_API_FAILED, "CHARTS_TIMEZONE is not a time zone that this machine knows"
-        ) from error
+    return ZoneInfo(name)

@@ -1,8 +1,8 @@
 """Whether a schema can be used at all: asked before the first paid call, because afterwards it costs.
 
 A schema has to pass three readers: JSON Schema itself (a broken reference would stop the validator in the middle of an
-answer), Gemini (which refuses what is nested deeply, and does not understand every keyword), and those who read reports
-(every report has a summary to show).
+answer), Gemini (which refuses what is nested deeply, and does not follow every keyword), and those who read reports
+(every report has a summary to show). What Gemini follows is told in spec/flow_run.md, and where that is known from.
 """
 
 from __future__ import annotations
@@ -11,19 +11,29 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from jsonschema import Draft202012Validator, SchemaError
 
-# Objects and lists inside of each other. Gemini's own limit is not documented; this many have always passed.
+# Objects and lists inside of each other. Gemini's own limit is not documented; this one is from experience.
 DEEPEST = 5
-# Gemini would pass over these, and then its answers would fail a validator that does not. Limits on a value's size or
-# form are different: a model meets them by being told, so they may stand.
-UNSUPPORTED = frozenset(
-    {"allOf", "not", "if", "then", "else", "contains", "minContains", "maxContains", "propertyNames"}
-    | {"patternProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedItems"}
-    | {"unevaluatedProperties", "contentSchema", "$dynamicRef", "$dynamicAnchor"}
+# Gemini passes over any other keyword, and then its answers would fail a validator that does not.
+FOLLOWED = frozenset(
+    {"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems"}
+    | {"minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties"}
+    | {"required", "propertyOrdering"}
 )
+# It passes over these as well, but a model keeps to a limit that it is told in words, so they may stand.
+LIMITS = frozenset(
+    {"minLength", "maxLength", "pattern", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems"}
+    | {"minProperties", "maxProperties"}
+)
+# And these demand nothing of an answer.
+REMARKS = frozenset(
+    {"$schema", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+    | {"contentEncoding", "contentMediaType"}
+)
+_TAKEN = FOLLOWED | LIMITS | REMARKS
 # Where schemas stand inside of schemas: one, several in a list, several by name.
 _ONE = ("items", "additionalProperties")
 _LISTED = ("prefixItems", "anyOf", "oneOf")
-_NAMED = ("properties", "$defs", "definitions")
+_NAMED = ("properties", "$defs")
 
 Schema = Mapping[str, object]
 
@@ -40,8 +50,11 @@ def fit(schema: object) -> Schema:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise Unfit(f"{_place(error.absolute_path)} is not JSON Schema (draft 2020-12)") from error
-    for place, part in _parts(schema, ()):
-        _check_part(schema, part, place)
+    parts = list(_parts(schema, ()))
+    for place, part in parts:
+        _check_part(part, place)
+        if "$ref" in part and not any(_target(schema, str(part["$ref"])) is known for _, known in parts):
+            raise Unfit(f"$ref {part['$ref']!r} points at no schema inside of it")
     if _depth(schema, schema, {}) > DEEPEST:
         raise Unfit(f"its data is nested deeper than {DEEPEST} levels")
     _check_shape(schema)
@@ -67,13 +80,24 @@ def _children(schema: Schema, keywords: tuple[str, ...]) -> Iterator[tuple[tuple
             yield (keyword,), value
 
 
-def _check_part(root: Schema, part: Schema, place: tuple[str, ...]) -> None:
-    if found := sorted(UNSUPPORTED & part.keys()):
-        raise Unfit(f"{_place(place)} uses {found[0]}, which Gemini does not understand")
+def _check_part(part: Schema, place: tuple[str, ...]) -> None:
+    if found := sorted(part.keys() - _TAKEN):
+        raise Unfit(f"{_place(place)} uses {found[0]}, which Gemini does not follow")
+    if not all(_spelled(value) for value in _listed(part.get("enum"))):
+        raise Unfit(f"{_place(place)}.enum has more than strings and numbers, which Gemini does not follow")
     if "$id" in part and place:
         raise Unfit(f"{_place(place)} has an $id of its own; only the whole schema may")
-    if "$ref" in part:
-        _target(root, str(part["$ref"]))
+    beside = sorted(keyword for keyword in part if not keyword.startswith("$"))
+    if "$ref" in part and beside:
+        raise Unfit(f"{_place(place)} has {beside[0]} beside its $ref, which Gemini does not take")
+
+
+def _spelled(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _target(root: Schema, reference: str) -> Schema:
@@ -128,7 +152,7 @@ def _demanded(root: Schema, parent: Schema, name: str, place: str, kind: str | N
 
 def _resolved(root: Schema, schema: object) -> Schema:
     while isinstance(schema, Mapping) and "$ref" in schema:
-        schema = {**_target(root, str(schema["$ref"])), **{name: schema[name] for name in schema if name != "$ref"}}
+        schema = _target(root, str(schema["$ref"]))
     return schema if isinstance(schema, Mapping) else {}
 
 

@@ -31,13 +31,12 @@ def read_inputs(inputs: Mapping[str, object]) -> Inputs:
 def execute(ctx: StepContext, inputs: Inputs) -> Artifact:
     from functions.worker_llm_report.writing import Desk, write_report
 
-    config = runtime.model_config()
     desk = Desk(
         documents=runtime.documents(),
         model=runtime.model(),
         provider_seconds=runtime.config().budget.provider,
-        allowed_models=config.allowed_models,
-        report_buckets=config.report_buckets,
+        allowed_models=runtime.model_config().allowed_models,
+        size_of=runtime.artifacts().size,
     )
     return write_report(ctx, inputs, desk)
 

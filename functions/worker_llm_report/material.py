@@ -1,13 +1,11 @@
 """What the report is written from: candles, charts and earlier reports, read and checked before anything is paid.
 
-All of it was written by others. It is bounded in size, and read from known buckets only: a run document is written by
-whoever starts a run, and must not become a way to read whatever this function's account can.
+All of it was written by others, so it is bounded in size: a function has little memory, and a model's time is paid for.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from flowcore.contracts.candles import CandleFile, newest_candles
@@ -22,8 +20,10 @@ from functions.worker_llm_report.inputs import Inputs
 
 MOST_REPORT_BYTES = 65_536
 MOST_IMAGE_BYTES = 262_144
-_URI = re.compile(r"gs://(?P<bucket>[^/]+)/.+", re.DOTALL)
 _PNG = b"\x89PNG\r\n\x1a\n"
+
+# The bytes of an object, by what is known of it without reading it; within so many seconds.
+SizeOf = Callable[[str, float], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class Material:
         return told | ({"report_gcs_uris": [report.uri for report in self.reports]} if self.reports else {})
 
 
-def gather(ctx: StepContext, inputs: Inputs, report_buckets: Collection[str]) -> Material:
-    return _Reader(ctx, frozenset(report_buckets) | {_bucket(ctx.uri)}).gathered(inputs)
+def gather(ctx: StepContext, inputs: Inputs, size_of: SizeOf | None) -> Material:
+    return _Reader(ctx, size_of).gathered(inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     ctx: StepContext
-    buckets: frozenset[str | None]
+    size_of: SizeOf | None
 
     def gathered(self, inputs: Inputs) -> Material:
         # What the document says is looked at first: a wrong name costs no read.
@@ -120,7 +120,7 @@ class _Reader:
 
     def _candles(self, uri: str) -> CandleFile:
         try:
-            file = newest_candles(self._read(uri, "ohlcvStepId"), MOST_CANDLES)
+            file = newest_candles(self.ctx.read(uri), MOST_CANDLES)
         except ValueError as error:
             raise _unusable("ohlcvStepId", f"{uri}: {error}") from error
         if not file.candles:
@@ -129,7 +129,7 @@ class _Reader:
 
     def _charts(self, uri: str) -> tuple[ChartImage, ...]:
         try:
-            manifest = read_manifest(self._read(uri, "chartsManifestStepId"))
+            manifest = read_manifest(self.ctx.read(uri))
         except ValueError as error:
             raise _unusable("chartsManifestStepId", f"{uri}: {error}") from error
         if not manifest.items:
@@ -140,32 +140,30 @@ class _Reader:
         )
 
     def _picture(self, uri: str) -> Picture:
-        content = self._read(uri, "chartsManifestStepId", MOST_IMAGE_BYTES)
+        content = self._bounded(uri, "chartsManifestStepId", MOST_IMAGE_BYTES)
         if not content.startswith(_PNG):
             raise _unusable("chartsManifestStepId", f"{uri} is no PNG")
         return Picture(content)
 
     def _report(self, origin: str, uri: str, place: str) -> EarlierReport:
         try:
-            output = read_output(self._read(uri, place, MOST_REPORT_BYTES))
+            output = read_output(self._bounded(uri, place, MOST_REPORT_BYTES))
         except ValueError as error:
             raise _unusable(place, f"{uri}: {error}") from error
         return EarlierReport(origin, uri, canonical_json(output).decode())
 
-    def _read(self, uri: str, place: str, most: int | None = None) -> bytes:
-        if _bucket(uri) not in self.buckets:
-            raise _unusable(
-                place, f"{uri} is in no bucket that may be read; see REPORT_BUCKETS", reason="bucket_not_allowed"
-            )
+    def _bounded(self, uri: str, place: str, most: int) -> bytes:
+        size_of = self.size_of
+        if size_of is not None:
+            _check_size(uri, place, self.ctx.patiently("gcs_read", lambda timeout: size_of(uri, timeout)), most)
         content = self.ctx.read(uri)
-        if most is not None and len(content) > most:
-            raise _unusable(place, f"{uri} has {len(content)} bytes, at most {most} are sent", reason="too_large")
+        _check_size(uri, place, len(content), most)  # stored compressed, it was smaller
         return content
 
 
-def _bucket(uri: str) -> str | None:
-    match = _URI.fullmatch(uri)
-    return match["bucket"] if match else None
+def _check_size(uri: str, place: str, size: int, most: int) -> None:
+    if size > most:
+        raise _unusable(place, f"{uri} has {size} bytes, at most {most} are sent", reason="too_large")
 
 
 def _unusable(place: str, message: str, reason: str = "context_unusable") -> ValidationError:

@@ -13,7 +13,7 @@ from flowcore.ports import Documents
 from functions.worker_llm_report.asking import Interviewer
 from functions.worker_llm_report.assembly import user_text
 from functions.worker_llm_report.inputs import Inputs, Llm
-from functions.worker_llm_report.material import gather
+from functions.worker_llm_report.material import SizeOf, gather
 from functions.worker_llm_report.profile import read_profile
 from functions.worker_llm_report.prompts import find_prompt
 from functions.worker_llm_report.schemas import OutputSchema, find_schema
@@ -27,14 +27,14 @@ class Desk:
     model: Model
     provider_seconds: float
     allowed_models: Collection[str] = ()
-    report_buckets: Collection[str] = ()
+    size_of: SizeOf | None = None  # None: how large an object is shows when it is read
 
 
 def write_report(ctx: StepContext, inputs: Inputs, desk: Desk) -> Artifact:
     profile = read_profile(inputs.llm.llm_profile, desk.allowed_models)
     prompt = find_prompt(ctx, desk.documents, inputs.llm.prompt_id)
     schema = find_schema(ctx, desk.documents, profile)
-    material = gather(ctx, inputs, desk.report_buckets)
+    material = gather(ctx, inputs, desk.size_of)
     text = user_text(prompt.user_prompt, material)
     ctx.log.info(
         "context_assembled",

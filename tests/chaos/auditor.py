@@ -8,7 +8,8 @@ its verdict at the end. What it holds a system to:
 - an object is created once, under a name that follows from run and step, and belongs to a step that exists; an image
   also belongs to a manifest, once the step has succeeded;
 - SUCCEEDED points at its object, which was there first;
-- a paid call belongs to a claim that looked for the object in vain, one for each claim and one more to repair;
+- a paid call belongs to a claim that looked for the object in vain, one for each claim and one more to repair what was
+  no good;
 - every run ends, if whoever asks says that it should have.
 
 A call on the wire does not say whose it is. The twins' calls do (`token`, `run`, `step`), and are judged one by one;
@@ -31,7 +32,6 @@ RUNS = "flow_runs"
 COUNTERS = ("chart_img_accounts_usage",)
 ASKING = ("generateContent", "streamGenerateContent")
 PAID_TYPE = "LLM_REPORT"
-CALLS_FOR_A_CLAIM = 2  # one, and one to repair
 
 _EVIDENCE = re.compile(r"manifest\.attempt-(\d+)\.json")
 _AT_WORK = ("PENDING", "READY", "RUNNING")
@@ -75,6 +75,7 @@ class Auditor:
     claims_of: Counter[tuple[str, str]] = field(default_factory=Counter)  # by run and step
     asked_by: Counter[str] = field(default_factory=Counter)  # paid calls, by token
     asked_by_nobody: int = 0
+    spoiled: int = 0  # answers that a fault has made unfit: each of them may be repaired
     _in_vain: dict[str, bool] = field(default_factory=dict)  # by token: whether its last look found nothing
     _looks_in_vain: Counter[str] = field(default_factory=Counter)  # by object
 
@@ -87,6 +88,8 @@ class Auditor:
                     self._object(record)
                 case "call" if record.service == "gemini" and record.method in ASKING:
                     self._paid(record)
+                case "answer" if record.detail.get("shape"):
+                    self.spoiled += 1
                 case "call" if record.service == "storage" and record.method == "objects.get":
                     self._look(record)
         return self
@@ -201,7 +204,7 @@ class Auditor:
         token = record.detail.get("token")
         if token is None:
             self.asked_by_nobody += 1
-            entitled = CALLS_FOR_A_CLAIM * sum(self._entitled(*owner) for owner in self.claims_of)
+            entitled = self.spoiled + sum(self._entitled(*owner) for owner in self.claims_of)
             if self.asked_by_nobody > entitled:
                 self._say(record.resource, f"was asked {self.asked_by_nobody} times; {entitled} calls were due so far")
             return

@@ -6,9 +6,12 @@ can be looked at again: it names its seed. A battery that runs out of time says 
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+BETWEEN_WORDS = 10.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,21 @@ class Battery:
     cases: int
     share: float
     run: Callable[[Order], Outcome]
+
+
+@dataclass(slots=True)
+class Progress:
+    """A line on stderr now and then: somebody may be waiting."""
+
+    name: str
+    cases: int
+    began: float = field(default_factory=time.monotonic)
+    _last: float = field(default_factory=time.monotonic)
+
+    def tell(self, done: int, violations: int) -> None:
+        now = time.monotonic()
+        if now - self._last < BETWEEN_WORDS:
+            return
+        self._last = now
+        said = f"{self.name}: {done:,} of {self.cases:,} cases, {violations} violations, {now - self.began:.0f} s"
+        print(said, file=sys.stderr, flush=True)

@@ -235,7 +235,10 @@ def test_a_forged_history_is_seen_through(law: str) -> None:
 
 def test_calls_that_do_not_say_whose_they_are_are_counted() -> None:
     forger = Forger(steps=(REPORT,), by_token=False).ready(REPORT, "RUNNING").claim(REPORT, "t1").look(REPORT, "t1")
-    assert verdict(forger.pay("").pay("")) == []
+    assert verdict(forger.pay("")) == []
+    forger.other("answer", "gemini", "generateContent", "a-model", shape="truncated_json")
+    assert verdict(forger.pay("")) == []
+    forger.other("answer", "gemini", "generateContent", "a-model", shape=None)
     assert verdict(forger.pay("")) == ["a-model: was asked 3 times; 2 calls were due so far"]
 
 

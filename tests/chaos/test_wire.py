@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 
-from tests.chaos.battery import Order
-from tests.chaos.wire.arena import Arena, opened
-from tests.chaos.wire.batteries import BATTERIES, storms
-from tests.chaos.wire.cases import Case, Undisturbed, judged
-from tests.chaos.wire.points import KINDS, Point, Trouble
+from tests.chaos.battery import Order, Outcome, Progress
+from tests.chaos.wire.arena import MARGIN, Arena, opened
+from tests.chaos.wire.batteries import every_point, killed, pairs
+from tests.chaos.wire.cases import Case, Tally, Undisturbed, judged
+from tests.chaos.wire.dropped import dropped
+from tests.chaos.wire.operator import Act
+from tests.chaos.wire.points import KINDS, Point, Trouble, Weather
+from tests.chaos.wire.storms import a_storm, clocks, outages
+
+CANCELLED = Case("cancelled", (), same_ending=False, acts=(Act("cancel", 2, 0),))
+REPEATED = Case("repeated", (Weather("lost acknowledgement", 0.5, 1),))
 
 
 @pytest.fixture(scope="module")
@@ -23,41 +30,105 @@ def arena() -> Iterator[Arena]:
 
 @pytest.fixture(scope="module")
 def undisturbed(arena: Arena) -> Undisturbed:
-    return Undisturbed.traced(arena, "undisturbed")
+    return Undisturbed.traced(arena)
 
 
 def test_the_points_are_the_calls_of_every_function(undisturbed: Undisturbed) -> None:
     services = {point.service for point in undisturbed.points}
     assert services == {"firestore", "storage", "bigquery", "gemini"}
-    assert len(undisturbed.points) * len(KINDS) == BATTERIES[0].cases
+    begun = ["BatchGetDocuments flow_runs/{run} #0", "BatchGetDocuments flow_definitions/chaos_v1 #0"]  # by start_flow
+    assert [f"firestore {call}" for call in (*begun, "Commit flow_runs/{run} #0")] == [
+        *map(str, undisturbed.points[:3])
+    ]
+    assert [point.nth for point in undisturbed.swept if point.of_sweep] == [0, 1, 2]  # due, new, and unfinished runs
+    assert Point("firestore", "Commit", "flow_runs/{run}", 1) in undisturbed.swept
 
 
-def test_a_run_ends_as_if_nothing_had_happened(arena: Arena, undisturbed: Undisturbed) -> None:
-    """Each step's object, its claim, and the paid call, under every kind of trouble that takes no waiting."""
+def test_the_matrix_has_every_point_with_every_trouble(undisturbed: Undisturbed) -> None:
+    cases = every_point(undisturbed, _order(10_000))
+    places = len(undisturbed.points) + len(undisturbed.swept) + len(undisturbed.cold)
+    assert len({case.problems for case in cases}) == len(cases) == places * len(KINDS)
+
+
+@pytest.fixture(scope="module")
+def played(arena: Arena, undisturbed: Undisturbed) -> Outcome:
+    """All of these at once: most of the time they wait."""
+    return _judged(
+        arena, [*_disturbed(undisturbed), *dropped(undisturbed, _order(3)), CANCELLED, REPEATED], undisturbed
+    )
+
+
+def test_a_run_ends_as_if_nothing_had_happened(arena: Arena, undisturbed: Undisturbed, played: Outcome) -> None:
+    assert played.violations == ()
+    fired = {(record.service, record.method) for record in arena.book.records if "fault" in record.detail}
+    assert fired >= {("firestore", "Commit"), ("storage", "objects.insert"), ("gemini", "generateContent")}
+    assert all(arena.book.life(case.run_id).document["status"] == "SUCCEEDED" for case in _disturbed(undisturbed))
+
+
+def test_a_run_that_ends_otherwise_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
+    another = replace(undisturbed, ending=replace(undisturbed.ending, objects=()))
+    outcome = _judged(arena, [Case("as-always", ())], another)
+    assert ["ended as" in law for law in outcome.violations] == [True]
+
+
+def test_with_events_lost_sweep_finishes_every_run(arena: Arena, undisturbed: Undisturbed, played: Outcome) -> None:
+    assert played.violations == ()
+    ends = [arena.book.life(case.run_id).document["status"] for case in dropped(undisturbed, _order(3))]
+    assert ends == ["FAILED", "SUCCEEDED", "SUCCEEDED"]
+
+
+def test_somebody_who_cancels_in_the_middle_breaks_nothing(arena: Arena, played: Outcome) -> None:
+    assert played.violations == ()
+    document = arena.book.life(CANCELLED.run_id).document
+    assert (document["cancelRequested"], document["status"]) == (True, "CANCELLED")
+
+
+def test_an_event_may_come_three_times(arena: Arena, played: Outcome) -> None:
+    """Nobody hears that it arrived: that is what makes a platform repeat itself."""
+    assert played.violations == ()
+    about = [record for record in arena.book.records if record.kind == "event" and REPEATED.run_id in record.resource]
+    assert max(Counter((record.method, record.detail["id"]) for record in about).values()) >= 3
+
+
+def test_storms_and_the_end_of_the_platform_break_nothing(arena: Arena, undisturbed: Undisturbed) -> None:
+    cases = [a_storm(undisturbed.points, 8, number) for number in range(3)]
+    before = arena.outages
+    with killed(arena, [150]):
+        outcome = _judged(arena, cases, undisturbed)
+    assert outcome.violations == ()
+    assert outcome.faults_fired > 1
+    assert (arena.outages, arena.home.lives) == (before + 1, before + 2)
+
+
+def test_a_seed_is_the_same_trouble_every_time(undisturbed: Undisturbed) -> None:
+    for draw in (every_point, pairs, dropped):
+        assert draw(undisturbed, _order(20)) == draw(undisturbed, _order(20))
+    assert a_storm(undisturbed.points, 1, 2) == a_storm(undisturbed.points, 1, 2)
+    assert outages(1, 2, 200, 3) == outages(1, 2, 200, 3)
+    assert clocks(1, 2) == clocks(1, 2)
+
+
+def test_clocks_differ_by_no_more_than_the_margin() -> None:
+    for season in range(50):
+        ahead = clocks(1, season).values()
+        assert max(ahead) - min(ahead) <= MARGIN
+
+
+def _judged(arena: Arena, cases: Sequence[Case], undisturbed: Undisturbed) -> Outcome:
+    tally = Tally(Progress("wire", len(cases)))
+    judged(arena, cases, undisturbed, _order(len(cases)), tally, at_once=len(cases))
+    return tally.outcome()
+
+
+def _disturbed(undisturbed: Undisturbed) -> list[Case]:
+    """The begin of a run, objects of steps, and the paid call, under every kind of trouble that takes no waiting."""
     troubles = [
         Trouble(_point(undisturbed, "objects.insert", "ohlcv"), "dies after"),
         Trouble(_point(undisturbed, "Commit", "flow_runs"), "loses the reply of"),
         Trouble(_point(undisturbed, "objects.insert", "manifest"), "dies before"),
         Trouble(_point(undisturbed, "generateContent", "gemini"), "is told 503 by"),
     ]
-    cases = [Case(f"disturbed-{number}", (trouble,)) for number, trouble in enumerate(troubles)]
-    outcome = judged(arena, cases, undisturbed, _order(len(cases)), "points")
-    assert outcome.violations == ()
-    assert outcome.faults_fired == len(cases)
-
-
-def test_a_run_that_ends_otherwise_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
-    another = replace(undisturbed, ending=replace(undisturbed.ending, objects=()))
-    outcome = judged(arena, [Case("as-always", ())], another, _order(1), "points")
-    assert ["ended as" in law for law in outcome.violations] == [True]
-
-
-def test_a_storm_breaks_nothing(arena: Arena, undisturbed: Undisturbed) -> None:
-    arena.operators = True
-    outcome = judged(arena, storms(undisturbed.points, _order(2)), undisturbed, _order(2), "storms")
-    arena.operators = False
-    assert outcome.violations == ()
-    assert outcome.faults_fired > 0
+    return [Case(f"disturbed-{number}", (trouble,)) for number, trouble in enumerate(troubles)]
 
 
 def _point(undisturbed: Undisturbed, method: str, about: str) -> Point:

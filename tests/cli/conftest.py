@@ -42,7 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_GCE_CHECK", "true")  # or a missing account is looked for in the network
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))  # where gcloud keeps accounts: there is none
-    for name in ("ARTIFACTS_BUCKET", "GOOGLE_APPLICATION_CREDENTIALS"):
+    settings = ("ARTIFACTS_BUCKET", "FIRESTORE_DATABASE", "FLOW_RUNS_COLLECTION")
+    for name in (*settings, "GOOGLE_APPLICATION_CREDENTIALS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 FLOW = [sys.executable, "-m", "flowcore.cli"]
+# Where tests run in the background, Ctrl-C is ignored, and children inherit that.
+ATTENTIVE = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from flowcore.cli import main; main()"
+)
 
 
 def flow(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -1,5 +1,6 @@
 """`flow --help`: at once, because nothing is imported that only some command needs."""
 
+import os
 import re
 import subprocess
 import sys
@@ -45,10 +46,16 @@ def test_every_command_explains_itself(command: str) -> None:
     assert f"flow {command}" in said.out
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("up", "env", "demo")])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_answers_programs_too(command: str) -> None:
     assert "--json" in typed(command, "--help").out
 
 
-def test_shells_can_complete() -> None:
+@pytest.mark.parametrize(("typed_so_far", "offered"), [("flow ru", ["run", "runs"]), ("flow retry --s", ["--skip"])])
+def test_shells_can_complete(typed_so_far: str, offered: list[str]) -> None:
     assert "--install-completion" in typed("--help").out
+    words = typed_so_far.split()
+    asked = {"_FLOW_COMPLETE": "complete_bash", "COMP_WORDS": typed_so_far, "COMP_CWORD": str(len(words) - 1)}
+    command = [sys.executable, "-m", "flowcore.cli"]
+    said = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=60)
+    assert said.stdout.split() == offered

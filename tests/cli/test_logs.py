@@ -107,7 +107,8 @@ def test_cloud_logging_is_read_page_by_page() -> None:
         {"entries": [entry("b", "advance-flow")]},
     ]
     with answering(pages) as there, requests.Session() as session:
-        found = list(cloud_logging.entries(session, f"{there.url}/v2/entries:list", "my-project", RUN_ID, T0))
+        wanted = cloud_logging.matching(RUN_ID, T0, None)
+        found = list(cloud_logging.entries(session, f"{there.url}/v2/entries:list", "my-project", wanted))
     assert [(each.event, each.function, each.severity) for each in found] == [
         ("a", "sweep", "WARNING"),
         ("b", "advance-flow", "WARNING"),
@@ -125,11 +126,16 @@ def test_a_refusal_of_cloud_logging_is_not_an_empty_log() -> None:
         requests.Session() as session,
         pytest.raises(requests.HTTPError),
     ):
-        list(cloud_logging.entries(session, there.url, "my-project", RUN_ID, None))
+        list(cloud_logging.entries(session, there.url, "my-project", cloud_logging.matching(RUN_ID, None, None)))
+
+
+def test_of_two_environments_that_know_the_same_run_only_one_is_asked() -> None:
+    wanted = cloud_logging.matching(RUN_ID, None, "staging")
+    assert wanted == f'jsonPayload.run_id="{RUN_ID}" AND resource.labels.service_name=~"^staging-"'
 
 
 def test_where_it_cannot_be_read_the_command_that_can_is_named() -> None:
-    command = cloud_logging.by_hand("my-project", RUN_ID, None)
+    command = cloud_logging.by_hand("my-project", cloud_logging.matching(RUN_ID, None, None))
     assert (
         command
         == f"gcloud logging read 'jsonPayload.run_id=\"{RUN_ID}\"' --project my-project --order asc --format json"

@@ -68,6 +68,8 @@ def test_a_search_without_a_bound_has_one_all_the_same(desk: Desk, monkeypatch: 
 
 def test_no_runs_is_an_answer(desk: Desk) -> None:
     assert "flow run" in typed("runs").out
+    assert "no such run among the newest 2,000; --since" in typed("runs", "--status", "FAILED").out
+    assert typed("runs", "--status", "FAILED", "--since", "2h").out.endswith("\nno such run\n")
     assert listed() == []
 
 

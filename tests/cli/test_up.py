@@ -1,5 +1,6 @@
 """`flow up` and `flow env`: one platform a folder, found from another shell, and never mistaken for a dead one."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.cli.program import flow, up
+from tests.cli.program import FLOW, flow, up
 from tests.emulator.firestore.client import connected
 from tests.emulator.platform.sockets import a_free_base, bound
 from tests.emulator.platform.toy_function import ASKED, TOY
@@ -48,7 +49,7 @@ def test_what_it_prints_can_be_evaluated(running: tuple[Path, str]) -> None:
 
 def test_a_folder_has_one_platform(running: tuple[Path, str]) -> None:
     second = flow(running[0], "up")
-    assert second.returncode == 1
+    assert second.returncode == 4
     assert second.stderr.count("\n") == 1
     assert "already" in second.stderr
 
@@ -58,9 +59,9 @@ def test_a_killed_platform_is_not_taken_for_a_living_one(tmp_path: Path) -> None
         process.kill()
         process.wait()
     found = flow(tmp_path, "env")
-    assert found.returncode == 1
+    assert found.returncode == 5
     assert found.stderr.splitlines() == [
-        f"the platform in {tmp_path} was killed (it was process {process.pid}); start one with: flow up"
+        f"flow: the platform in {tmp_path} was killed (it was process {process.pid}); start one with: flow up"
     ]
     with up(tmp_path):  # and stands in nobody's way
         assert flow(tmp_path, "env").returncode == 0
@@ -68,22 +69,25 @@ def test_a_killed_platform_is_not_taken_for_a_living_one(tmp_path: Path) -> None
 
 def test_where_there_was_never_one_it_says_what_to_do(tmp_path: Path) -> None:
     found = flow(tmp_path, "env")
-    assert found.returncode == 1
+    assert found.returncode == 5
+    assert found.stderr.count("\n") == 1
+    assert found.stderr.startswith("flow: no platform runs in")
     assert "flow up" in found.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "code", "complaint"),
     [
-        (["--function", "sweep=nowhere:sweep"], "nowhere is not there"),
-        (["--function", "sweep"], "NAME=SOURCE:TARGET[@PATTERN:TYPE]"),
-        (["--firestore", "official", "--data-dir", "kept"], "keeps nothing"),
+        (["--function", "sweep=nowhere:sweep"], 4, "nowhere is not there"),
+        (["--function", "sweep"], 2, "NAME=SOURCE:TARGET[@PATTERN:TYPE]"),
+        (["--firestore", "official", "--data-dir", "kept"], 4, "keeps nothing"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, arguments: list[str], code: int, complaint: str) -> None:
     found = flow(tmp_path, "up", *arguments)
-    assert found.returncode == 1
+    assert found.returncode == code
     assert found.stderr.count("\n") == 1
+    assert found.stderr.startswith("flow: ")
     assert complaint in found.stderr
 
 
@@ -92,7 +96,7 @@ def test_a_busy_port_is_said_in_one_line(tmp_path: Path) -> None:
     with bound(base + 3) as other:
         other.listen()
         found = flow(tmp_path, "up", "--port-base", str(base))
-    assert found.returncode == 1
+    assert found.returncode == 4
     assert found.stderr.count("\n") == 1
     assert f"gemini: port {base + 3}" in found.stderr
 
@@ -110,25 +114,43 @@ def test_functions_are_run_and_every_move_is_a_line(tmp_path: Path, monkeypatch:
             db.document("runs/r1").set({"v": 1, "status": "RUNNING"})
         assert process.stdout
         heard = {process.stdout.readline().partition("│")[2].strip() for _ in range(2)}
+        process.send_signal(signal.SIGINT)
+        assert "ended, and its documents and objects with it; --data-dir keeps them" in process.stdout.read()
     assert "runs/r1 status (none) → RUNNING" in heard
     assert any(line.startswith("written runs/r1 → toy: delivered") for line in heard)
     assert process.returncode == 0
     after = flow(tmp_path, "env")
-    assert (after.returncode, after.stdout) == (1, "")
+    assert (after.returncode, after.stdout) == (5, "")
     assert "any more" in after.stderr
     assert "runs/r1 status (none) → RUNNING" in (tmp_path / "logs" / "firestore.log").read_text()
+
+
+def test_a_program_gets_one_line_when_it_is_ready(tmp_path: Path) -> None:
+    command = [*FLOW, "up", "--single-process", "--data-dir", "kept", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        ready = json.loads(process.stdout.readline())
+        assert ready["pid"] == process.pid
+        assert ready["exports"] == json.loads(flow(tmp_path, "env", "--json").stdout)
+        assert "worker_charts" in ready["functions"]
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "")
+    assert "flow up --data-dir kept goes on from there" in err
 
 
 def test_an_impatient_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import time\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "flowcore.cli", "up", "--function", "slow=.:answer"]
-    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True) as process:
+    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True) as process:
         while not (tmp_path / ".flow" / "platform.json").exists():
             assert process.poll() is None
         assert flow(tmp_path, "env").stderr.count("still starting") == 1
         os.kill(process.pid, signal.SIGINT)
         assert process.wait(15) == 130
-    assert flow(tmp_path, "env").returncode == 1
+        assert process.stderr
+        assert process.stderr.read() == "flow: ended, and nothing is left running; flow up begins anew\n"
+    assert flow(tmp_path, "env").returncode == 5
 
 
 def test_help_does_not_wait_for_the_emulator(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Whatever people get wrong: an exit code, and one line that says what, where and what next. Never a trace."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -12,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator.faults import status
+from emulator.faults import hang, status
 from flowcore.testing.builders import CHARTS, OHLCV, RUN_ID, a_run, a_step
 from tests.cli.conftest import Desk
-from tests.cli.program import flow
+from tests.cli.program import ATTENTIVE, FLOW, flow
 from tests.cli.typing_it import typed
+from tests.emulator.eventarc.receiver import eventually
 from tests.emulator.platform.sockets import a_free_base, bound
 
 SOUND = {
@@ -27,10 +29,6 @@ SOUND = {
 CYCLE = {"steps": {"a": {"stepType": "X", "dependsOn": ["b"]}, "b": {"stepType": "X", "dependsOn": ["a"]}}}
 UNKNOWN = {"steps": {"boil": {"stepType": "X"}, "pour": {"stepType": "X", "dependsOn": ["boyl"]}}}
 Given = Callable[[Desk], object]
-# Where tests run in the background, Ctrl-C is ignored, and children inherit that.
-ATTENTIVE = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from flowcore.cli import main; main()"
-)
 
 
 def file(content: object) -> Given:
@@ -128,9 +126,9 @@ MISUSES = [
     ),
     Misuse(
         "a parameter of the wrong type",
-        ("run", "flow.json", "--set", "symbol=[1]"),
+        ("run", "flow.json", "--set", 'timeframes={"a": 1}'),
         4,
-        ("parameters.symbol: must be a str",),
+        ("parameters.timeframes: must be a list",),
         file(SOUND),
     ),
     Misuse(
@@ -199,11 +197,48 @@ MISUSES = [
     ),
     Misuse("a bad age", ("runs", "--since", "yesterday"), 2, ("--since yesterday", "2h")),
     Misuse("a bad status", ("runs", "--status", "BUSY"), 2, ("--status BUSY", "RUNNING")),
-    Misuse("a bad limit", ("runs", "--limit", "0"), 2, ("'--limit'", "flow --help")),
+    Misuse("a bad limit", ("runs", "--limit", "0"), 2, ("'--limit'", "flow runs --help")),
+    Misuse("an age beyond all ages", ("runs", "--since", "999999w"), 2, ("--since 999999w", "2h")),
+    Misuse("a date beyond all dates", ("runs", "--since", "9999-12-31T23:59-23:59"), 2, ("--since 9999", "2h")),
+    Misuse("an empty id", ("run", "flow.json", "--id", ""), 2, ("--id", "made of letters"), file(SOUND)),
+    Misuse(
+        "a misspelt field is not run",
+        ("run", "flow.json"),
+        4,
+        ("flow.json:8:7: error: steps.pour.dependson", "did you mean 'dependsOn'?", "flow validate flow.json"),
+        file({"steps": {"boil": {"stepType": "X"}, "pour": {"stepType": "X", "dependson": ["boil"]}}}),
+    ),
+    Misuse("an empty object", ("validate", "flow.json"), 1, ("1 error", "begin at flow.json:1:1"), file("{}")),
+    Misuse(
+        "a file for a folder",
+        ("open", RUN_ID, "--no-browser", "--output", "flow.json"),
+        4,
+        ("flow.json", "not a directory", "choose another place"),
+        both(file(SOUND), run(ohlcv="RUNNING")),
+    ),
+    Misuse("no prices", ("cost", "--prices", "nowhere.json"), 3, ("nowhere.json: no such file", "prices.json")),
+    Misuse(
+        "prices that are none",
+        ("cost", "--prices", "flow.json"),
+        4,
+        ("flow.json: cannot be used as a table of prices", "deploy/costs/prices.json is an example"),
+        file("{"),
+    ),
+    Misuse("a flow that nobody counted", ("cost", "tea_v1"), 3, ("nobody has counted tea_v1", "market_report_v1")),
+    Misuse("an environment that is none", ("runs", "--env", "a/b"), 2, ("--env a/b", "such as staging")),
+    Misuse("no command", (), 2, ("flow demo",)),
+    Misuse("no such symbol", ("demo", "--symbol", "NOPE"), 2, ("--symbol NOPE", "take one of BTCUSDT, ETHUSDT")),
+    Misuse(
+        "a demonstration into a file",
+        ("demo", "--output", "flow.json/x"),
+        4,
+        ("flow.json", "not a directory", "choose another place"),
+        file(SOUND),
+    ),
     Misuse("no such command", ("rum",), 2, ("no such command 'rum'", "'run'")),
     Misuse("no such option", ("runs", "--stat", "X"), 2, ("no such option: --stat", "--status")),
-    Misuse("a missing argument", ("show",), 2, ("missing argument 'RUN'", "flow --help")),
-    Misuse("no step named", ("skip", RUN_ID), 2, ("missing argument 'STEP", "flow --help")),
+    Misuse("a missing argument", ("show",), 2, ("missing argument 'RUN'", "flow show --help")),
+    Misuse("no step named", ("skip", RUN_ID), 2, ("missing argument 'STEP", "flow skip --help")),
     Misuse(
         "an artifact that is not there",
         ("open", RUN_ID, CHARTS),
@@ -247,6 +282,29 @@ def test_no_platform_and_no_project(nowhere: Path, words: tuple[str, ...]) -> No
     )
 
 
+def test_a_collection_that_cannot_be_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOW_RUNS_COLLECTION", "a/b")
+    said = typed("runs")
+    assert said.code == 2
+    assert said.complaint == "FLOW_RUNS_COLLECTION is a/b; set it to a collection's name, or unset it"
+
+
+def test_a_folder_where_a_platform_cannot_keep_its_state(folder: Path) -> None:
+    (folder / ".flow").write_text("")
+    said = typed("up")
+    assert said.code == 4
+    assert ".flow: file exists; choose another place" in said.complaint
+
+
+def test_a_terminal_that_cannot_draw_gets_something_else_to_read(desk: Desk) -> None:
+    run(ohlcv="RUNNING")(desk)
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [*FLOW, "show", RUN_ID]
+    said = subprocess.run(command, env=ascii_only, cwd=desk.folder, capture_output=True, text=True, check=True)
+    assert said.stderr == ""
+    assert f"next: flow watch {RUN_ID}" in said.stdout
+
+
 def test_a_project_but_no_account(nowhere: Path) -> None:
     said = typed("runs", "--project", "my-project")
     assert said.code == 5
@@ -281,7 +339,7 @@ def test_a_taken_port(folder: Path) -> None:
     with bound(base) as other:
         other.listen()
         found = flow(folder, "up", "--port-base", str(base))
-    assert found.returncode == 1
+    assert found.returncode == 4
     assert found.stderr.count("\n") == 1
     assert f"port {base}" in found.stderr
     assert "--port-base" in found.stderr
@@ -344,6 +402,17 @@ def test_ctrl_c_in_a_watch_says_how_to_go_on(desk: Desk) -> None:
     assert watching.returncode == 130
     assert err == f"flow: the run goes on; look again with: flow watch {RUN_ID}\n"
     assert desk.statuses() == ["RUNNING", "RUNNING", "PENDING", "SUCCEEDED"]
+
+
+def test_ctrl_c_while_nobody_answers_is_one_line(desk: Desk) -> None:
+    silence = desk.platform.faults.add(service="firestore", action=hang(60))
+    command = [sys.executable, "-c", ATTENTIVE, "show", RUN_ID]
+    with subprocess.Popen(command, cwd=desk.folder, stderr=subprocess.PIPE, text=True) as asking:
+        assert eventually(lambda: silence.fired > 0, timeout=30)
+        asking.send_signal(signal.SIGINT)
+        _, err = asking.communicate(timeout=20)
+    assert asking.returncode == 130
+    assert err == "flow: ended by Ctrl-C; nothing is undone, flow runs shows what was begun\n"
 
 
 def test_the_program_itself_says_it_in_one_line(desk: Desk) -> None:

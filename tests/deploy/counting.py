@@ -1,4 +1,4 @@
-"""What one run of the market report asks of the platform, counted on the platform itself.
+"""What one run of the market report asks of the platform, and what no run at all does, counted on the platform itself.
 
 `python -m tests.deploy.counting` prints it; `--record` writes it to deploy/costs/, where `flow cost` finds it. Branches
 run side by side, so a write is lost here and there, and the figures differ a little from run to run: of several runs,
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from emulator.eventarc import Subscription
-from emulator.eventarc.events import event_of
+from emulator.eventarc.events import Event, event_of
 from emulator.platform import Platform
 from flowcore.cli.seeding import seeds
 from flowcore.contracts.flows import instantiate
@@ -27,7 +27,7 @@ from tests.functions.hosting import hosted
 from tests.functions.system import System
 
 FLOW = "market_report_v1"
-FILE = Path(__file__).parents[2] / f"deploy/costs/{FLOW}.json"
+FOLDER = Path(__file__).parents[2] / "deploy/costs"
 NOTHING_DONE = ("event_noop", "event_ignored")
 
 
@@ -61,7 +61,7 @@ def counted(system: System) -> dict[str, Any]:
         "otherReads": reads - run_reads,
         "deliveries": dict(sorted(deliveries.items())),
         "deliveriesForNobody": sum(line["event"] in NOTHING_DONE for line in system.logs),
-        "eventBytes": sum(len(event_of(change, told, "nam5").body) for change in of_the_run),
+        "eventBytes": sum(_size(event_of(change, told, "nam5")) for change in of_the_run),
         "objectWrites": system.calls("storage", "objects.insert*"),
         "objectReads": system.calls("storage", "objects.get*"),
         "queries": system.calls("bigquery", "jobs.query"),
@@ -71,8 +71,27 @@ def counted(system: System) -> dict[str, Any]:
     }
 
 
+def _size(event: Event) -> int:
+    """As Pub/Sub counts it: with its attributes."""
+    return len(event.body) + sum(len(name) + len(value) for name, value in event.headers.items())
+
+
+def at_rest(system: System) -> dict[str, dict[str, int]]:
+    """One sweep of each kind, when every run has finished."""
+    found = {}
+    for name, every_run in {"minutely": False, "hourly": True}.items():
+        system.faults.calls.clear()
+        report = system.sweep(every_run=every_run)
+        assert (report["seen"], report["failed"]) == (0, 0), report
+        found[name] = {
+            "queries": system.calls("firestore", "RunQuery"),
+            "otherCalls": system.calls("firestore") - system.calls("firestore", "RunQuery"),
+        }
+    return found
+
+
 def dearest(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    return max(runs, key=lambda run: (run["documentWrites"], run["runReads"]))
+    return max(runs, key=lambda run: (sum(run["deliveries"].values()), run["documentWrites"], run["runReads"]))
 
 
 def main() -> None:
@@ -90,10 +109,12 @@ def main() -> None:
                 platform.reset()
                 system.renew()
                 runs.append(counted(system))
-    text = json.dumps({"flow": FLOW, "perRun": dearest(runs)}, indent=2) + "\n"
+            resting = at_rest(system)
+    made = {FLOW: {"flow": FLOW, "perRun": dearest(runs)}, "at_rest": {"perSweep": resting}}
     if asked.record:
-        FILE.write_text(text, "utf-8")
-    sys.stdout.write(text)
+        for name, content in made.items():
+            (FOLDER / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+    sys.stdout.write(json.dumps(made, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from deploy import rules
 from deploy.database import INDEXES, RULES
 from deploy.observing import FOLDER, files, page, with_names
 from deploy.plan import plan
-from deploy.smoke import FLOW, account
+from deploy.smoke import FLOW, account, run_document
 from deploy.target import ENVIRONMENTS, target
 from flowcore.config import VARIABLES, CandlesConfig, ChartsConfig, Config
 from flowcore.contracts.flows import instantiate
@@ -221,12 +222,18 @@ def test_scheduled_flows_exist_and_take_their_parameters() -> None:
 
 
 def test_the_smoke_flow_is_a_run_that_pays_for_nothing() -> None:
-    run = instantiate(
-        json.loads(FLOW.read_text()), {}, run_id="smoke-1", now=T0, trigger={"type": "DEBUG", "source": "x"}
-    )
+    run: Any = run_document(DEV, json.loads(FLOW.read_text()), "smoke-1", T0)
     parsed = parse_run(Snapshot("smoke-1", run, T0))
     assert {step.step_type for step in parsed.steps.values()} == {"OHLCV_EXPORT", "CHART_EXPORT"}
-    assert run["steps"]["candles"]["inputs"]["source"] == "file"  # type: ignore[index]
+    assert run["steps"]["candles"]["inputs"]["source"] == "file"
+
+
+def test_a_run_that_a_smoke_test_leaves_behind_goes_when_its_objects_do() -> None:
+    """The field is the one that the policy watches, and holds a Timestamp: Firestore takes notice of nothing else."""
+    run = run_document(DEV, json.loads(FLOW.read_text()), "smoke-1", T0)
+    (watched,) = [each["fieldPath"] for each in json.loads(INDEXES.read_text())["fieldOverrides"] if each.get("ttl")]
+    assert run[watched] == T0 + timedelta(days=DEV.artifacts_days)
+    assert parse_run(Snapshot("smoke-1", run, T0)).defect is None
 
 
 def test_the_smoke_test_says_what_failed_and_where_the_rest_is() -> None:

@@ -7,14 +7,14 @@ import subprocess
 
 import pytest
 
-from deploy.commands import gcloud, joined, shell
+from deploy.commands import Joined, gcloud, joined, shell
 from deploy.dead_letters import ATTEMPTS, LONGEST_REST, tried_for
 from deploy.plan import Wishes, plan
 from deploy.rollout import in_order
 from deploy.script import script
 from deploy.target import InvalidTarget, Target, target
 from tests.deploy import grammar
-from tests.deploy.plans import DEV, DIGESTS, EVERYTHING, FUNCTIONS, deploys, planned, texts
+from tests.deploy.plans import DEV, DIGESTS, EVERYTHING, FUNCTIONS, deploys, only, planned, texts
 
 # --- the grammar of gcloud --------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ def test_an_event_driven_function_listens_to_every_write_and_is_retried_within_t
 def test_what_a_function_is_told_of_its_time_is_what_it_gets() -> None:
     made = planned()
     for function in FUNCTIONS:
-        variables = json.loads(made.files[f"build/deploy/dev/{function.name}.env.yaml"])
+        variables = json.loads(made.files[f"build/deploy/my-project/dev/{function.name}.env.yaml"])
         assert f"--timeout={variables['INVOCATION_TIMEOUT_SECONDS']}s" in deploys(made.steps)[DEV.named(function.name)]
         assert variables["FLOW_RUNS_COLLECTION"] == "dev_flow_runs"
 
@@ -107,6 +107,45 @@ def test_changed_sources_settings_or_variables_change_the_label_and_nothing_else
     assert re.fullmatch(r"--update-labels=flow-digest=[a-z0-9_-]{1,63}", label(DEV, "0"))
 
 
+# --- what else there is -----------------------------------------------------------------------------------
+
+
+def test_jobs_call_with_a_token_that_is_made_out_to_the_function_they_call() -> None:
+    where = target("prod", "my-project", "europe-west1")
+    steps = [step for step in planned(where).steps if texts(step.command)[1:3] == ["scheduler", "jobs"]]
+    jobs = {texts(step.command)[5]: step.command for step in steps}
+    assert {name: texts(command)[7] for name, command in jobs.items()} == {
+        "prod-sweep": "--schedule=* * * * *",
+        "prod-sweep-every-run": "--schedule=0 * * * *",
+        "prod-market-report-v1": "--schedule=0 */4 * * *",
+    }
+    for name, command in jobs.items():
+        called = "prod-start-flow" if name.startswith("prod-market") else "prod-sweep"
+        uri, audience = (each for each in command if isinstance(each, Joined))
+        assert (uri.parts[0], audience.parts) == ("--uri=", ("--oidc-token-audience=", uri.parts[1]))
+        assert called in uri.parts[1], "the address is asked for when the function is there"
+        assert f"--oidc-service-account-email={where.email('flow_scheduler')}" in command
+
+
+def test_the_bucket_is_closed_and_where_the_functions_are() -> None:
+    step = only("the bucket my-project-dev-artifacts")
+    closed = {"--uniform-bucket-level-access", "--public-access-prevention"}
+    assert {*closed, "--location=europe-west1"} < set(step.command)
+    assert step.change
+    assert closed < set(step.change.command), "and it is closed again if somebody has opened it"
+    rules = json.loads(planned().files["build/deploy/my-project/dev/lifecycle.json"])["rule"]
+    assert {"action": {"type": "Delete"}, "condition": {"age": DEV.artifacts_days}} in rules
+
+
+def test_indexes_and_times_to_live_are_those_of_the_environments_own_runs() -> None:
+    commands = [texts(step.command) for step in planned().steps if texts(step.command)[1] == "firestore"]
+    fields = {words[5]: words[2:5] for words in commands if words[2:4] == ["fields", "ttls"]}
+    assert fields == {"expireAt": ["fields", "ttls", "update"]}
+    exempt = [words[5] for words in commands if words[2:4] == ["indexes", "fields"] and "--disable-indexes" in words]
+    assert exempt == ["steps", "scope", "updatedAt", "finishedAt", "expireAt"]
+    assert all("--collection-group=dev_flow_runs" in words for words in commands if words[2] != "databases")
+
+
 # --- environments -----------------------------------------------------------------------------------------
 
 
@@ -120,6 +159,17 @@ def test_environments_share_no_name() -> None:
     assert {" ".join(command.split()[:3]) for command in shared} == {
         "gcloud firestore databases", "python -m deploy.rules", "flow seed --project=my-project",
     }  # fmt: skip
+
+
+def test_plans_share_no_file() -> None:
+    """Who deploys to one place leaves what another deployment reads alone, also half-way."""
+    places = [*grammar.targets(), target("dev", "my-other-project", "europe-west1")]
+    files = [set(planned(where).files) for where in places]
+    assert sum(map(len, files)) == len(set.union(*files))
+    for where in places:
+        commands = "\n".join(shell(step.command) for step in planned(where).steps)
+        read = set(re.findall(r"-file=(\S+)", commands)) - {"-"}
+        assert read == set(planned(where).files)
 
 
 @pytest.mark.parametrize("where", grammar.targets(), ids=["dev", "staging", "prod"])

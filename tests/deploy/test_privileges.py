@@ -14,6 +14,13 @@ from tests.deploy.plans import DEV, EVERYTHING, FUNCTIONS, deploys, planned, tex
 
 # A role that is granted on less than a project is bounded by what it is granted on; these cannot be.
 PROJECT_WIDE = {"roles/datastore.user", "roles/bigquery.jobUser", "roles/eventarc.eventReceiver"}
+WITH_A_CONDITION = {"roles/bigquery.dataViewer"}  # on a project, but only for the dataset that the condition names
+SMALLER = (
+    "storage",
+    "secrets",
+    "run",
+    "pubsub",
+)  # what a grant on a bucket, a secret, a service or a topic begins with
 
 
 def excesses(commands: Iterable[Command]) -> list[str]:
@@ -28,8 +35,10 @@ def excesses(commands: Iterable[Command]) -> list[str]:
         public = any("allUsers" in word or "allAuthenticatedUsers" in word for word in words)
         if public or role in ("?", "roles/owner", "roles/editor", "roles/viewer") or re.search("[aA]dmin", role):
             found.append(f"{role}: {' '.join(words[1:4])}")
-        elif words[1] == "projects" and role not in PROJECT_WIDE and not bounded:
+        elif words[1] == "projects" and role not in PROJECT_WIDE | (WITH_A_CONDITION if bounded else set()):
             found.append(f"{role} on the whole project")
+        elif words[1] not in ("projects", *SMALLER):
+            found.append(f"{role} on more than a project: {' '.join(words[1:4])}")
     return found
 
 
@@ -49,6 +58,10 @@ def test_no_account_gets_more_than_it_needs(where: Target) -> None:
         "storage buckets add-iam-policy-binding gs://b --member=m --role=roles/storage.objectAdmin",
         "storage buckets add-iam-policy-binding gs://b --member=allUsers --role=roles/storage.objectViewer",
         "projects set-iam-policy p policy.json",
+        "projects add-iam-policy-binding p --member=m --role=roles/storage.objectViewer --condition=expression=true",
+        "projects add-iam-policy-binding p --member=m --role=roles/secretmanager.secretAccessor --condition=title=x",
+        "organizations add-iam-policy-binding 1 --member=m --role=roles/datastore.user",
+        "resource-manager folders add-iam-policy-binding 1 --member=m --role=roles/datastore.user",
     ],
 )
 def test_a_grant_that_goes_too_far_is_noticed(grant: str) -> None:
@@ -78,6 +91,23 @@ def test_who_writes_objects_is_who_may() -> None:
         if word.startswith("--member=")
     }
     assert granted == needing
+
+
+def test_who_stores_more_than_it_holds_may_describe_it_afterwards_and_nobody_may_replace_or_delete() -> None:
+    """Cloud Storage takes an object's metadata at its beginning; of content in pieces the hash is known at its end."""
+    grants = [texts(step.command) for step in planned().steps]
+    roles = {
+        (words[5].partition("@")[0].removeprefix("--member=serviceAccount:dev-"), words[6].removeprefix("--role="))
+        for words in grants
+        if words[1:4] == ["storage", "buckets", "add-iam-policy-binding"]
+    }
+    assert {role for _, role in roles} == {
+        "roles/storage.objectCreator",
+        "roles/storage.objectViewer",
+        "roles/storage.legacyObjectOwner",
+    }
+    describing = {name for name, role in roles if role == "roles/storage.legacyObjectOwner"}
+    assert describing == {"worker-ohlcv-export"}
 
 
 def test_nobody_calls_a_function_without_a_token_and_only_one_can_be_reached_from_outside() -> None:

@@ -12,6 +12,7 @@ from deploy import smoke
 from deploy.dead_letters import tried_for
 from deploy.target import target
 from flowcore.cli.cost import cost
+from flowcore.cli.costing import BILLED_SECONDS, bill, flows, price_table, sweeps, total
 from tests.reading.sources import ROOT
 
 TEXT = (ROOT / "deploy/README.md").read_text()
@@ -65,6 +66,50 @@ def test_the_figures_are_those_of_flow_cost() -> None:
     app = typer.Typer()
     app.command()(cost)
     assert block("cost") == CliRunner().invoke(app, []).output
+
+
+def test_the_first_page_has_the_same_figures_and_what_was_counted() -> None:
+    section = (ROOT / "README.md").read_text().partition("## What it costs\n")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| ")]
+    run = flows()["market_report_v1"]
+    made = bill(run, sweeps(), price_table(), 1_000)
+    rest = {line.what: line.amount for line in made.at_rest}
+    writes, woken, queries = run["documentWrites"], sum(run["deliveries"].values()), rest["empty queries, a read each"]
+    ours = f"{writes} writes, {run['runReads']} reads, {woken} invocations, {run['eventBytes'] / 1000:.0f} KB of events"
+    work = f"{run['modelCalls']} model calls, {run['objectWrites']} objects written, {run['objectReads']} reads"
+    aws, google = made.elsewhere
+    assert [cells[1:] for cells in rows[1:]] == [
+        [f"{ours} a run", f"{total(made.orchestration):.3f}"],
+        [f"{aws.amount / 1000:.0f} state transitions a run", f"{aws.usd:.3f}"],
+        [f"{google.amount / 1000:.0f} internal steps a run", f"{google.usd:.3f}"],
+        [f"{work}, {run['queries']} queries a run", f"{total(made.work):.3f}"],
+        [f"{rest['sweeps']:,} sweeps, {queries:,} empty queries, 2 scheduled jobs", f"{total(made.at_rest):.3f}"],
+    ]
+    assert price_table().as_of in section
+    assert f"{queries / 30:,.0f} reads a\nday of 50,000" in section
+
+
+def test_so_many_runs_are_inside_the_free_tiers() -> None:
+    """Of a month with 30 days, and of what a run costs in orchestration alone."""
+    run = flows()["market_report_v1"]
+    woken, triggers = sum(run["deliveries"].values()), len(run["deliveries"])
+    reach = {
+        "writes": 30 * 20_000 / run["documentWrites"],
+        "reads": 30 * 50_000 / run["runReads"],
+        "requests": 2_000_000 / woken,
+        "CPU": 180_000 / (woken * BILLED_SECONDS),
+        "memory": 360_000 / (woken * BILLED_SECONDS),
+        "events": 10 * 2**30 / (run["eventBytes"] * triggers * 2),
+    }
+    assert min(reach, key=lambda name: reach[name]) == "events"
+    assert f"some {min(reach.values()) // 1000 * 1000:,.0f} runs a month" in TEXT
+
+
+def test_the_vectors_that_prove_a_deployment_with_runs_in_flight_are_there() -> None:
+    named = re.findall(r"`([A-Z0-9]+-)\*`", TEXT)
+    assert named == ["OLD-", "B23-"]
+    for prefix in named:
+        assert list((ROOT / "spec/vectors").glob(f"{prefix}*/case.json")), prefix
 
 
 def test_the_hours_of_the_dead_letters_are_those_of_the_plan() -> None:

@@ -18,7 +18,8 @@ import pytest
 import requests
 from google.events.cloud.firestore import DocumentEventData
 
-from deploy.stage import ROOT, Unlocked, digest, reachable, requirements, stage, staged_files
+from deploy.stage import ROOT, Unlocked, content_of, digest, reachable, requirements, stage, staged_files
+from emulator.firestore.server import FirestoreServer
 from functions.catalogue import Deployable, deployables
 from tests.functions.system import wait_until
 from tests.reading.sources import PACKAGES, files_of, imports_of, module_name, nodes_of, sources
@@ -26,9 +27,9 @@ from tests.reading.sources import PACKAGES, files_of, imports_of, module_name, n
 FUNCTIONS = deployables()
 BY_NAME = {each.name: each for each in FUNCTIONS}
 # Nobody listens there: an event that is for nobody makes no call.
+NOBODY = "127.0.0.1:1"
 ENVIRONMENT = {
     "ARTIFACTS_BUCKET": "artifacts",
-    "FIRESTORE_EMULATOR_HOST": "127.0.0.1:1",
     "GEMINI_API_KEY": "none",
     "GOOGLE_CLOUD_PROJECT": "p",
     "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1",
@@ -74,7 +75,7 @@ STEP = {"stepType": "NONE", "status": "SUCCEEDED"}
 
 
 @contextmanager
-def served(function: Deployable, folder: Path, interpreter: list[str]) -> Iterator[str]:
+def served(function: Deployable, folder: Path, interpreter: list[str], firestore: str = NOBODY) -> Iterator[str]:
     """functions-framework, in the folder, and its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -85,7 +86,7 @@ def served(function: Deployable, folder: Path, interpreter: list[str]) -> Iterat
         process = subprocess.Popen(
             [*interpreter, *words],
             cwd=folder,
-            env={"PATH": os.environ["PATH"], **ENVIRONMENT},
+            env={"PATH": os.environ["PATH"], "FIRESTORE_EMULATOR_HOST": firestore, **ENVIRONMENT},
             stdout=log,
             stderr=log,
         )
@@ -108,11 +109,12 @@ def alone(folder: Path, script: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", ALONE.format(path=path) + script]
 
 
-def ask(function: Deployable, url: str) -> int:
+def ask(function: Deployable, url: str) -> str:
+    """What it answers, or logs, to something that it understands and that takes no more than a look."""
+    if not function.run_triggered:
+        return requests.post(url, json={"flowKey": "nobody_v1"}, timeout=20).text
     body, headers = a_finished_run()
-    if function.run_triggered:
-        return requests.post(url, data=body, headers=headers, timeout=20).status_code
-    return requests.get(f"{url}/robots.txt", timeout=20).status_code  # it is there; more would take a database
+    return str(requests.post(url, data=body, headers=headers, timeout=20).status_code)
 
 
 # --- alone ------------------------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ def ask(function: Deployable, url: str) -> int:
 def test_a_staged_function_serves_an_event_and_sees_nothing_else_of_the_project(staged: dict[str, Path]) -> None:
     for name in ("advance_flow", "worker_llm_report"):
         with served(BY_NAME[name], staged[name], alone(staged[name], SERVE)) as url:
-            assert ask(BY_NAME[name], url) == 200
+            assert ask(BY_NAME[name], url) == "200"
         said = (staged[name].parent / f"{name}.log").read_text()
         assert '"event_noop"' in said, said
         assert "event_ignored" not in said
@@ -156,17 +158,27 @@ def is_ours(module: str) -> bool:
     return module.partition(".")[0] in PACKAGES
 
 
+@pytest.fixture(scope="module")
+def firestore() -> Iterator[FirestoreServer]:
+    server = FirestoreServer().start()
+    yield server
+    server.stop()
+
+
+UNDERSTOOD = {"sweep": '"seen":0', "start_flow": "FLOW_NOT_FOUND"}  # they ask the database; the others say 200
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", BY_NAME)
 def test_in_a_clean_environment_with_its_own_requirements_it_answers(
-    staged: dict[str, Path], tmp_path: Path, name: str
+    staged: dict[str, Path], tmp_path: Path, firestore: FirestoreServer, name: str
 ) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = str(tmp_path / "venv/bin/python")
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
     subprocess.run([*install, "-r", str(staged[name] / "requirements.txt")], check=True, timeout=540)
-    with served(BY_NAME[name], staged[name], [python, "-c", SERVE]) as url:
-        assert ask(BY_NAME[name], url) in (200, 404)
+    with served(BY_NAME[name], staged[name], [python, "-c", SERVE], firestore.host) as url:
+        assert UNDERSTOOD.get(name, "200") in ask(BY_NAME[name], url)
 
 
 # --- what is in it ----------------------------------------------------------------------------------------
@@ -181,8 +193,14 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     assert digest(once) != digest({**once, "main.py": b"another"})
 
 
-def content_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+def test_a_folder_that_is_right_already_is_left_alone_because_somebody_may_be_uploading_it(tmp_path: Path) -> None:
+    stage("sweep", tmp_path)
+    os.utime(tmp_path / "main.py", (1, 1))
+    stage("sweep", tmp_path)
+    assert (tmp_path / "main.py").stat().st_mtime == 1
+    (tmp_path / "main.py").write_text("another")
+    stage("sweep", tmp_path)
+    assert content_of(tmp_path) == staged_files("sweep")
 
 
 def test_what_was_staged_before_is_gone(tmp_path: Path) -> None:

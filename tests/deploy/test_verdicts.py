@@ -1,5 +1,7 @@
 """What is there already: left alone, or refused with the way out."""
 
+from typing import Any
+
 import pytest
 
 from deploy.commands import Joined, Refused
@@ -56,6 +58,7 @@ def a_function(**changes: object) -> dict[str, object]:
             {"attribute": "database", "value": "(default)"},
             {"attribute": "document", "value": "dev_flow_runs/{runId}", "operator": "match-path-pattern"},
         ],
+        "retryPolicy": "RETRY_POLICY_RETRY",
     }
     return {
         "name": "projects/my-project/locations/europe-west1/functions/dev-advance-flow",
@@ -74,6 +77,9 @@ def test_a_function_that_is_as_wished_is_left_alone() -> None:
     assert not verdict(step, [a_function(labels={"flow-digest": "older"})])
     assert not verdict(step, [a_function(state="FAILED")])
     assert not verdict(step, [a_function(serviceConfig={})]), "somebody has sent its traffic elsewhere"
+    trigger: Any = a_function()["eventTrigger"]
+    once = {**trigger, "retryPolicy": "RETRY_POLICY_DO_NOT_RETRY"}
+    assert not verdict(step, [a_function(eventTrigger=once)]), "its events would be tried once"
 
 
 def test_another_trigger_is_refused_unless_it_is_said_aloud() -> None:

@@ -249,6 +249,9 @@ def test_document_written_too_fast_is_told_to_wait() -> None:
     clock.now += 1.0
     assert faults.throttle(["runs/a"]) is None
     assert limit.fired == 1
+    assert [(record.resource, record.detail) for record in faults.history.of("throttle")] == [
+        ("runs/a", {"fault": limit.id})
+    ]
 
 
 def test_burst_passes_and_a_stream_does_not() -> None:

@@ -123,3 +123,15 @@ def test_stop_hangs_up() -> None:
         assert connection.recv(100)
         server.stop()
         assert connection.recv(100) == b""
+
+
+@pytest.mark.parametrize(
+    "line", [b"GET /v1?key=secret HTTP/9.9\r\n\r\n", b"\x1b[2Jsecret \x00 HTTP/1.1 x y\r\n\r\n", b"secret\xff\r\n\r\n"]
+)
+def test_what_cannot_be_read_is_not_repeated(line: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """A terminal would act on it, and a query may hold a key."""
+    with serving() as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(line)
+        answer = connection.makefile("rb").read()
+    assert b" 400 " in answer or b" 505 " in answer or b"Error code: 400" in answer
+    assert capfd.readouterr().err == ""

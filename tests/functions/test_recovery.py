@@ -282,17 +282,25 @@ def test_every_state_that_is_ever_seen_is_sound(system: System, provider: Provid
 @pytest.mark.acceptance("F17")
 def test_a_process_with_a_wrong_setting_refuses_to_start_and_names_it(system: System) -> None:
     wrong = {
-        "ARTIFACTS_BUCKET": {"ARTIFACTS_BUCKET": ""},
-        "GEMINI_TIMEOUT_SECONDS": {"GEMINI_TIMEOUT_SECONDS": "700.125", "FINALIZE_BUDGET_SECONDS": "100.375"},
-        "INVOCATION_TIMEOUT_SECONDS": {"INVOCATION_TIMEOUT_SECONDS": "sesame"},
+        ("advance_flow", "ARTIFACTS_BUCKET"): {"ARTIFACTS_BUCKET": ""},
+        ("advance_flow", "GEMINI_TIMEOUT_SECONDS"): {
+            "GEMINI_TIMEOUT_SECONDS": "700.125",
+            "FINALIZE_BUDGET_SECONDS": "100.375",
+        },
+        ("advance_flow", "INVOCATION_TIMEOUT_SECONDS"): {"INVOCATION_TIMEOUT_SECONDS": "sesame"},
+        ("worker_ohlcv_export", "CANDLES_TABLE"): {"CANDLES_TABLE": "sesame; --"},
+        ("worker_charts", "CHARTS_TIMEZONE"): {"CHARTS_TIMEZONE": "Europe/Sesame"},
+        ("worker_llm_report", "GEMINI_API_KEY"): {"GEMINI_API_KEY": ""},
     }
-    source = str(FUNCTIONS / "advance_flow" / "main.py")
-    processes = {name: _started("advance_flow", source, a_free_base(1), settings) for name, settings in wrong.items()}
-    for name, process in processes.items():
-        out, err = process.communicate(timeout=20)
-        assert process.returncode != 0, name
-        assert name in err.decode()
-        for value in filter(None, wrong[name].values()):
+    processes = {
+        case: _started(case[0], str(FUNCTIONS / case[0] / "main.py"), a_free_base(1), settings)
+        for case, settings in wrong.items()
+    }
+    for case, process in processes.items():
+        out, err = process.communicate(timeout=40)
+        assert process.returncode != 0, case
+        assert case[1] in err.decode()
+        for value in filter(None, wrong[case].values()):
             assert value not in (out + err).decode()
 
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flowcore.domain.errors import Code, DataNotFoundError, StepFailed
+from flowcore.domain.errors import Code, DataNotFoundError, StepFailed, ValidationError
 from flowcore.ports import Artifacts, ObjectExists
 
 MIB = 2**20
@@ -101,12 +101,20 @@ def test_what_is_gone_cannot_say_more(artifacts: Artifacts) -> None:
     assert (refused.value.error.code, refused.value.error.retryable) == (Code.GCS_WRITE_FAILED, False)
 
 
-@pytest.mark.parametrize("uri", ["gs://artifacts/none", "gs://artifacts-of-others/none"])
-def test_what_is_not_there_cannot_be_read(artifacts: Artifacts, uri: str) -> None:
+def test_what_is_not_there_cannot_be_read(artifacts: Artifacts) -> None:
     with pytest.raises(DataNotFoundError) as missing:
-        artifacts.read(uri)
+        artifacts.read("gs://artifacts/none")
     assert missing.value.error.code == Code.INVALID_STEP_INPUTS
-    assert uri in missing.value.error.message
+    assert "gs://artifacts/none" in missing.value.error.message
+
+
+@pytest.mark.parametrize("uri", ["gs://artifacts-of-others/a", "gs://ARTIFACTS/a", "gs://artifacts.example/a"])
+def test_a_bucket_of_others_is_not_read(artifacts: Artifacts, uri: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        artifacts.read(uri)
+    assert refused.value.error.code == Code.INVALID_STEP_INPUTS
+    assert refused.value.error.details == {"reason": "bucket_not_allowed"}
+    assert uri in refused.value.error.message
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from flowcore.domain.errors import (
     DataNotFoundError,
     NetworkError,
     StepFailed,
+    ValidationError,
 )
 from flowcore.ports import ObjectExists
 from tests.emulator.platform.sockets import a_free_base
@@ -41,6 +42,7 @@ class Way:
 WAYS = {
     "find": Way("objects.get", Code.GCS_READ_FAILED, lambda artifacts: artifacts.find(THERE)),
     "read": Way("objects.get_media", Code.GCS_READ_FAILED, lambda artifacts: artifacts.read(artifacts.uri(THERE))),
+    "size": Way("objects.get", Code.GCS_READ_FAILED, lambda artifacts: artifacts.size(artifacts.uri(THERE))),
     "create": Way("objects.insert", Code.GCS_WRITE_FAILED, lambda artifacts: artifacts.create("new", b"1", "a/b", {})),
     "annotate": Way("objects.patch", Code.GCS_WRITE_FAILED, lambda artifacts: artifacts.annotate(THERE, {"a": "1"})),
 }
@@ -142,17 +144,40 @@ def test_a_bucket_that_is_not_there_is_a_mistake_of_the_setup(
         nowhere.read("gs://no-such-bucket/a")
 
 
+@pytest.mark.parametrize("ask", [GcsArtifacts.read, GcsArtifacts.size], ids=["read", "size"])
+def test_of_a_bucket_that_may_not_be_read_nothing_is_asked(
+    platform: Platform, artifacts: GcsArtifacts, ask: Callable[[GcsArtifacts, str], object]
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        ask(artifacts, "gs://somebody-elses/secret.json")
+    assert_error(refused.value, Code.INVALID_STEP_INPUTS, retryable=False, says="see READABLE_BUCKETS")
+    assert platform.faults.calls.count("storage", "*") == 0
+
+
+def test_a_further_bucket_may_be_read_if_it_is_named(platform: Platform, storage_client: StorageClient) -> None:
+    storage_client.create_bucket("archive").blob("a").upload_from_string(b"old")
+    artifacts = GcsArtifacts(storage_client, BUCKET, ["archive"])
+    assert (artifacts.size("gs://archive/a"), artifacts.read("gs://archive/a")) == (3, b"old")
+
+
+def test_the_size_of_what_is_not_there_is_not_known(artifacts: GcsArtifacts) -> None:
+    with pytest.raises(DataNotFoundError) as missing:
+        artifacts.size(artifacts.uri("none"))
+    assert_error(missing.value, Code.INVALID_STEP_INPUTS, retryable=False, says=artifacts.uri("none"))
+
+
 def test_412_is_an_answer(meet: Callable[[Way, Fault], object]) -> None:
     with pytest.raises(ObjectExists):
         meet(WAYS["create"], status(412))
 
 
 @pytest.mark.parametrize("fault", [hang(30), delay(30)], ids=["hangs", "slow"])
-@pytest.mark.parametrize("way", ["find", "read", "create", "pieces", "annotate"])
+@pytest.mark.parametrize("way", ["find", "read", "size", "create", "pieces", "annotate"])
 def test_a_call_ends_when_its_time_is_up(platform: Platform, artifacts: GcsArtifacts, way: str, fault: Fault) -> None:
     calls: dict[str, Callable[[], object]] = {
         "find": lambda: artifacts.find(THERE, 0.2),
         "read": lambda: artifacts.read(artifacts.uri(THERE), 0.2),
+        "size": lambda: artifacts.size(artifacts.uri(THERE), 0.2),
         "create": lambda: artifacts.create("new", b"1", "a/b", {}, 0.2),
         "pieces": lambda: artifacts.create("new", iter([b"1"]), "a/b", {}, 0.2),
         "annotate": lambda: artifacts.annotate(THERE, {"a": "1"}, 0.2),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flowcore", "functions", "emulator", "llm_schemas")
+PACKAGES = ("flowcore", "functions", "emulator", "llm_schemas", "deploy")
 
 LOG_LEVELS = frozenset({"debug", "info", "warning", "error", "exception"})
 

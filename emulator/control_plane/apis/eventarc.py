@@ -22,6 +22,7 @@ class Subscriber(Protocol):
     """The local Eventarc, as far as it is needed here."""
 
     def subscribe(self, subscription: Subscription) -> None: ...
+    def unsubscribe(self, function: str) -> None: ...
 
 
 class Triggers(Collection):
@@ -70,10 +71,11 @@ class Triggers(Collection):
         return name.path
 
     def remove(self, name: Name) -> None:
-        """With its topic and its subscription."""
+        """With its topic, its subscription, and what was still in there."""
         trigger = self._state.resources.find(name)
         if trigger is None:
             return
+        self._events.unsubscribe(trigger["destination"]["cloudFunction"].rpartition("/")[2])
         transport = trigger["transport"]["pubsub"]
         for path in (transport["subscription"], transport["topic"]):
             self._state.resources.delete(Name("pubsub", path))

@@ -24,6 +24,7 @@ Box = tuple[int, int, int, int]
 Anchor = Literal["lm", "rm", "mm"]  # left, right or middle of the words; the height is always their middle
 
 FINER = 3
+HALO = 3
 
 
 class Canvas:
@@ -82,9 +83,14 @@ class Canvas:
         yield ImageDraw.Draw(mask), lambda point: ((point[0] - left) * FINER, (point[1] - top) * FINER)
         self._image.paste(colour, (left, top), mask.reduce(FINER))
 
-    def text(self, at: Point, words: str, colour: Colour, size: int, anchor: Anchor = "lm") -> float:
-        """Returns where it ends, if it began at the left."""
-        self._draw.text(at, words, fill=colour, font=_font(size), anchor=anchor)
+    def text(
+        self, at: Point, words: str, colour: Colour, size: int, anchor: Anchor = "lm", *, around: Colour | None = None
+    ) -> float:
+        """Returns where it ends, if it began at the left. A colour around the letters sets them off from curves."""
+        font = _font(size)
+        if around:
+            self._draw.text(at, words, around, font, anchor, stroke_width=HALO, stroke_fill=around)
+        self._draw.text(at, words, colour, font, anchor)
         return at[0] + self.width_of(words, size)
 
     def width_of(self, words: str, size: int) -> float:

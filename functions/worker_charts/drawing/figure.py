@@ -161,7 +161,8 @@ class _Figure:
             words += [("Volume profile", theme.text), ("rising candles", rising), ("falling candles", falling)]
         x = box[0] + 10.0
         for text, colour in words:
-            x = sheet.canvas.text((x, box[1] + 13), text, colour, SMALL) + 14 if text else x
+            if text:
+                x = sheet.canvas.text((x, box[1] + 13), text, colour, SMALL, around=theme.paper) + 14
 
     def _level(
         self, box: Box, scale: Scale, value: float, words: str, *, guide: bool = False, tag: float | None = None

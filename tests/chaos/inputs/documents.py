@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from emulator.firestore import limits
 from flowcore.testing.builders import RUN_ID, a_run, a_step
 from tests.chaos.inputs import healthy
 from tests.chaos.inputs.hostile import Hostile
+from tests.chaos.inputs.twin import COLLECTION, DOCUMENTS, encoded
 
 STATUSES: Final = ("PENDING", "READY", "RUNNING", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED")
 RUN_STATUSES: Final = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
@@ -109,6 +111,18 @@ def _huge(hostile: Hostile) -> dict[str, Any]:
     return run
 
 
+def brim_full(run: dict[str, Any], left: int) -> dict[str, Any]:
+    """The run in a document in which Firestore has room for so many bytes and no more."""
+    room = limits.MAX_DOCUMENT_BYTES - limits.document_size(encoded(f"{DOCUMENTS}/{COLLECTION}/{RUN_ID}", run))
+    return {**run, "note": "x" * (room - len("note") - 2 - left)}
+
+
+def _brim_full(hostile: Hostile) -> dict[str, Any]:
+    """Whatever is to be recorded in it, there may be no room for it."""
+    run = hostile.one((healthy.a_market_run, healthy.only_the_report, healthy.only_the_charts))()
+    return brim_full(run, hostile.chance.randrange(1200))
+
+
 def _many_steps(hostile: Hostile) -> dict[str, Any]:
     count = hostile.one((190, 200, 201, 230, 400))
     kind = hostile.one(("HEATMAP", "HEATMAP", " "))
@@ -143,6 +157,7 @@ _KINDS: dict[Callable[[Hostile], dict[str, Any]], float] = {
     _noise: 12,
     _deep: 7,
     _huge: 1,
+    _brim_full: 1,
     _many_steps: 0.3,
 }
 

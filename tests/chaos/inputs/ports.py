@@ -21,7 +21,7 @@ from google.cloud import firestore
 
 from emulator.platform import Platform
 from flowcore.cli.project import functions
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.inputs.hostile import Hostile
 from tests.chaos.inputs.noise import noise
 
@@ -90,7 +90,7 @@ def resident() -> int:
 def run(order: Order) -> Outcome:
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     violations: list[str] = []
-    done = 0
+    done, progress = 0, Progress(NAME, order.cases)
     with Platform(functions=functions(), single_process=True) as platform, pytest.MonkeyPatch.context() as patch:
         for name, value in platform.exports.items():
             patch.setenv(name, value)
@@ -102,6 +102,7 @@ def run(order: Order) -> Outcome:
             seed = f"{order.seed}/{done}"
             service = names[done % len(names)]
             done += 1
+            progress.tell(done, len(violations))
             try:
                 answer = said_to(ports[service], noise(Hostile(seed), service))
             except TimeoutError:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from emulator.firestore.errors import Refused
 from flowcore.testing.builders import RUN_ID
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.inputs import healthy, requests, verdict
 from tests.chaos.inputs.documents import strange
 from tests.chaos.inputs.events import SUBJECT, TYPE, strange_event
@@ -78,13 +78,14 @@ def each(name: str, case: Case) -> Callable[[Order], Outcome]:
 
     def run(order: Order) -> Outcome:
         violations: list[str] = []
-        done = 0
+        done, progress = 0, Progress(name, order.cases)
         for number in range(order.cases):
             if order.time_is_up:
                 break
             seed = f"{order.seed}/{number}"
             violations += [f"{name} {seed}: {broken}" for broken in _broken(case, seed)]
             done += 1
+            progress.tell(done, len(violations))
         return Outcome(name, done, done, tuple(violations))
 
     return run

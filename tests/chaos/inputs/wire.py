@@ -20,7 +20,7 @@ from google.cloud.firestore import DocumentReference
 from emulator.platform import Platform
 from flowcore.domain.errors import REGISTRY
 from flowcore.testing.builders import RUN_ID
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.inputs import healthy, requests, verdict
 from tests.chaos.inputs.documents import strange
 from tests.chaos.inputs.events import strange_event
@@ -228,13 +228,14 @@ def together(
 ) -> Callable[[Order], Outcome]:
     def run(order: Order) -> Outcome:
         violations: list[str] = []
-        done = 0
+        done, progress = 0, Progress(name, order.cases)
         with a_system() as system:
             session = Session(system)
             while done < order.cases and not order.time_is_up:
                 seeds = [f"{order.seed}/{number}" for number in range(done, min(order.cases, done + at_once))]
                 violations += [f"{name} {broken}" for broken in dict.fromkeys(some(session, seeds))]
                 done += len(seeds)
+                progress.tell(done, len(violations))
         return Outcome(name, done, done, tuple(violations))
 
     return run

@@ -24,7 +24,7 @@ from functions.worker_llm_report.assembly import repair_text, user_text
 from functions.worker_llm_report.excerpt import Excerpt
 from functions.worker_llm_report.material import ChartImage, EarlierReport, Material
 from functions.worker_llm_report.verdict import Flaw
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.inputs.hostile import TEXTS, Hostile
 from tests.cli.report.test_hostile import HARMLESS, PAYLOADS, skeleton_with
 
@@ -145,7 +145,7 @@ PLACES: Final = (in_the_prompt, in_the_path, in_the_log)
 def run(order: Order) -> Outcome:
     """The page takes a hundred times as long as the others, so it is filled for every fortieth text."""
     violations: list[str] = []
-    done = 0
+    done, progress = 0, Progress(NAME, order.cases)
     for number in range(order.cases):
         if order.time_is_up:
             break
@@ -154,6 +154,7 @@ def run(order: Order) -> Outcome:
         places = (*PLACES, in_the_page) if number % 40 == 0 else PLACES
         violations += [f"{NAME} {seed}: {broken}" for place in places for broken in place(text)]
         done += 1
+        progress.tell(done, len(violations))
     return Outcome(NAME, done, done, tuple(violations))
 
 

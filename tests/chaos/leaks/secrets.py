@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flowcore.domain.errors import REGISTRY
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.leaks.failures import Path, paths
 from tests.chaos.leaks.house import opened
 
@@ -23,6 +23,7 @@ def run(order: Order) -> Outcome:
 def looked_at(chosen: Sequence[Path], order: Order) -> Outcome:
     violations: list[str] = []
     done = fired = 0
+    progress = Progress(NAME, len(chosen))
     with opened() as house:
         for path in chosen:
             if order.time_is_up:
@@ -35,6 +36,7 @@ def looked_at(chosen: Sequence[Path], order: Order) -> Outcome:
             fired += house.fault.fired if house.fault else 0
             done += 1
             violations += [f"{NAME}: {path.name}: {leak}" for leak in dict.fromkeys(found)]
+            progress.tell(done, len(violations))
     return Outcome(NAME, done, fired, tuple(violations))
 
 

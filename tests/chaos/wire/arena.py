@@ -1,155 +1,209 @@
 """One platform with the project's functions, each in its own process, on which many runs are disturbed at once.
 
-Functions have little time here, so that a call which hangs is over soon, and events that failed come again at once.
-Leases do not end by waiting: when nothing moves any more, `sweep` is called with a clock that is an hour ahead, and
-with one that is yet another hour ahead, until the runs are over. Nobody is at work then whose lease that would take.
+Runs are begun by `start_flow` and looked after by `sweep`, both by HTTP; sweep is called again and again, and its clock
+is ahead by the margin of a lease. So a lease ends when its invocation must have, and not before. What would still take
+minutes (a step that nobody took, a rest after a failure) need not be waited for: when neither events nor sweep move a
+run any more, nobody is at work on it, and its clock may be put forward (`ahead`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from emulator.faults import Faults
-from emulator.history import Record
-from emulator.platform import Function, Log, Platform
-from flowcore.adapters.clock import SystemChance, SystemClock
-from flowcore.cli import project
-from flowcore.cli.furnishing import at_home, furnished
-from flowcore.cli.world import World
-from flowcore.contracts.flows import instantiate
-from flowcore.domain import manual
+import requests
+
+from flowcore.cli.world import World, world
 from flowcore.domain.errors import NetworkError
-from flowcore.domain.model import StepStatus
+from flowcore.domain.model import Run
 from flowcore.domain.parse import parse_run
-from flowcore.engine.sweep import Sweep
+from flowcore.domain.patch import Patch
 from flowcore.ports import Conflict
-from tests.chaos.auditor import Auditor
-from tests.chaos.transitions import FINISHED, Document
-from tests.chaos.twins.world import SILENT
+from tests.chaos.wire.book import Book
+from tests.chaos.wire.flow import FLOW, PARAMETERS, furnish, run_id_of
+from tests.chaos.wire.home import Home
+from tests.chaos.wire.sky import Sky
 
-FLOW = Path(__file__).parents[3] / "spec" / "flows" / "market_report_v1.json"
-CHARTS = "charts_${timeframe}_default_set_v1"
-SUMMARY = "llm_report_${timeframes.0}_summary_v1"
-# Seconds: of an invocation, of one call to a provider, and kept back for the record.
-SECONDS = {"INVOCATION_TIMEOUT_SECONDS": "16", "GEMINI_TIMEOUT_SECONDS": "5", "FINALIZE_BUDGET_SECONDS": "4"}
-HANGS = 11.0  # longer than any call is waited for
-SETTLED_WITHIN = 90.0
-MOST_SWEEPS = 30
-FASTER = 100.0  # how much sooner an event comes again than in the cloud
-
-
-@dataclass(slots=True)
-class AheadClock(SystemClock):
-    ahead: timedelta = timedelta()
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+MARGIN = 60.0  # seconds that clocks may differ
+BETWEEN_SWEEPS = 0.5
+BETWEEN_LOOKS = 0.2
+QUIET_LOOKS = 2  # a commit and its events are not one moment
+ENOUGH_SWEEPS = 2  # the first one may have begun before
+BEGUN_WITHIN = 120.0
+SETTLED_WITHIN = 120.0
+ANSWERS_WITHIN = 20.0
+SWEPT_WITHIN = 3.0
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run ended, with its id left out: what a disturbed run must have in common with an undisturbed one."""
-
-    run: str
-    steps: tuple[tuple[str, str], ...]
-    objects: tuple[tuple[str, str], ...]  # name and owner
-
-
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Arena:
-    platform: Platform
+    home: Home
+    sky: Sky
+    book: Book
     world: World
-    clock: AheadClock = field(default_factory=AheadClock)
-    operators: bool = False
+    between_sweeps: threading.Lock = field(default_factory=threading.Lock)
+    up: threading.Event = field(default_factory=threading.Event)
+    sweeps: int = 0
+    outages: int = 0
+    begun: set[str] = field(default_factory=set)
+    by_hand: set[tuple[str, int]] = field(default_factory=set)  # an operator's writes: the run, and when
+    unclear: set[str] = field(default_factory=set)  # runs of which an operator does not know whether a write landed
+    _looks: int = 0
+    _at_work: set[str] = field(default_factory=set)
+    _ended: threading.Event = field(default_factory=threading.Event)
 
     @property
-    def faults(self) -> Faults:
-        return self.platform.faults
+    def fired(self) -> int:
+        """Faults that have happened."""
+        return self.book.fired + self.outages
 
-    def begin(self, run_id: str) -> None:
-        definition = json.loads(FLOW.read_text("utf-8"))
-        del definition["steps"][SUMMARY]
-        definition["steps"][CHARTS]["inputs"]["minImages"] = 2  # as many as are asked for: no run may do with less
-        trigger = {"type": "USER", "source": "chaos"}
-        run = instantiate(definition, {"timeframes": ["1M"]}, run_id=run_id, now=datetime.now(UTC), trigger=trigger)
-        self.world.documents.create(f"flow_runs/{run_id}", run)
+    # --- runs -------------------------------------------------------------------------------------------------
 
-    def finish(self, run_ids: Sequence[str]) -> bool:
-        """Whatever is under way ends, and what no event brings about is done by `sweep`. False: it never ends."""
-        for _ in range(MOST_SWEEPS):
-            if not self.platform.settled(SETTLED_WITHIN):
+    def begin(self, key: str) -> Iterator[str]:
+        """Ask `start_flow` until it answers; says what is wrong with its answers."""
+        self.begun.add(run_id_of(key))
+        ends = time.monotonic() + BEGUN_WITHIN
+        while time.monotonic() < ends:
+            with suppress(requests.RequestException):
+                answer = requests.post(
+                    self.home.functions["start_flow"],
+                    json={"flowKey": FLOW, "parameters": PARAMETERS},
+                    headers={"Idempotency-Key": key},
+                    timeout=ANSWERS_WITHIN,
+                )
+                if answer.status_code in (200, 201):
+                    if answer.json()["runId"] != run_id_of(key):
+                        yield f"start_flow began {answer.json()['runId']}"
+                    return
+                if answer.status_code < 500:
+                    yield f"start_flow answered {answer.status_code}: {answer.text[:200]}"
+                    return
+            time.sleep(0.1)
+        yield "start_flow never answered"
+
+    def rest(self, run_id: str, interrupted: Callable[[], bool] = lambda: False) -> None:
+        """Until the run is over, or neither events nor sweep move it, or somebody has something else in mind."""
+        quiet_since = (-1, 0, 0)
+        while not interrupted():
+            life = self.book.life(run_id)
+            if life.over and run_id not in self._at_work:
+                return
+            writes, looks, sweeps = quiet_since
+            if life.writes != writes or run_id in self._at_work or not self.up.is_set():
+                quiet_since = (life.writes, self._looks, self.sweeps)
+            elif self._looks >= looks + QUIET_LOOKS and self.sweeps >= sweeps + ENOUGH_SWEEPS:
+                return
+            time.sleep(0.1)
+
+    def outage(self) -> None:
+        """The platform is killed, and comes back."""
+        self.up.clear()
+        self.home.kill()
+        self.outages += 1
+        self.home.start()
+        self.sky.plan_anew()
+        self.up.set()
+
+    def settled(self) -> bool:
+        """Whether there comes a moment at which nobody is at work on anything."""
+        ends, looks = time.monotonic() + SETTLED_WITHIN, self._looks
+        while self._looks < looks + QUIET_LOOKS:
+            if self._at_work or not self.up.is_set():
+                looks = self._looks
+            if time.monotonic() > ends:
                 return False
-            if all(_over(self.document(run_id)) for run_id in run_ids):
-                return True
-            self.clock.ahead += timedelta(hours=1)
+            time.sleep(0.1)
+        return True
+
+    def by_an_operator(self, run_id: str, decide: Callable[[Run], Patch]) -> bool:
+        """Whether there was anything to write."""
+        for _ in range(10):
             try:
-                Sweep(self.world.runs, self.clock, SystemChance(), SILENT, 30).minutely()
+                snapshot = self.world.runs.get(run_id)
             except NetworkError:
-                continue  # a fault that was meant for somebody else
+                time.sleep(0.2)
+                continue
+            assert snapshot is not None
+            patch = decide(parse_run(snapshot))
+            if not patch:
+                return False
+            try:
+                when = self.world.runs.update(run_id, patch, snapshot.update_time)
+            except Conflict:
+                continue
+            except NetworkError:
+                self.unclear.add(run_id)
+                continue
+            self.by_hand.add((run_id, (when - EPOCH) // timedelta(microseconds=1)))
+            return True
         return False
 
-    def cancel(self, run_id: str) -> None:
-        self.world.firestore.document(f"flow_runs/{run_id}").update({"cancelRequested": True})
+    # --- in the background --------------------------------------------------------------------------------------
 
-    def retry(self, run_id: str) -> None:
-        """An operator's wish for a run that failed; some failures allow none."""
-        snapshot = self.world.runs.get(run_id)
-        assert snapshot is not None
-        run = parse_run(snapshot)
-        failed = [step.step_id for step in run.in_status(StepStatus.FAILED)]
-        with suppress(manual.Refused, Conflict):
-            self.world.runs.update(run_id, manual.retry(run, failed, self.clock.now()), snapshot.update_time)
+    @contextmanager
+    def watched(self) -> Iterator[Arena]:
+        threads = [threading.Thread(target=each, daemon=True) for each in (self._sweep, self._look)]
+        self.up.set()
+        for thread in threads:
+            thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            for thread in threads:
+                thread.join()
 
-    def document(self, run_id: str) -> Document:
-        found = self.world.firestore.document(f"flow_runs/{run_id}").get().to_dict()
-        assert found is not None
-        document: Document = found
-        return document
+    def sweep(self) -> None:
+        """As Cloud Scheduler does it every minute and every hour. One that hangs does not keep the next from coming."""
+        with suppress(requests.RequestException):
+            for query in ("", "?every_run=true"):
+                requests.post(self.home.functions["sweep"] + query, timeout=SWEPT_WITHIN)
+            self.sweeps += 1
 
-    def ending(self, run_id: str) -> Ending:
-        document = self.document(run_id)
-        steps = sorted((name, step["status"]) for name, step in document["steps"].items())
-        return Ending(document["status"], tuple(steps), tuple(sorted(self._objects(run_id))))
+    def _sweep(self) -> None:
+        while not self._ended.wait(BETWEEN_SWEEPS):
+            with self.between_sweeps:
+                self.sweep()
 
-    def judge(self, records: Sequence[Record], run_ids: Sequence[str]) -> dict[str, list[str]]:
-        """What the auditor says, by run; what it says of no run in particular stands under the empty id."""
-        found: dict[str, list[str]] = {}
-        for law in Auditor(skew=None, operators=self.operators).hear(records).verdict(read=self._read):
-            found.setdefault(next((run_id for run_id in run_ids if run_id in law), ""), []).append(law)
-        return found
-
-    def _objects(self, run_id: str) -> Iterator[tuple[str, str]]:
-        for root in ("runs", "charts"):
-            for blob in self.world.storage.list_blobs(self.world.bucket, prefix=f"{root}/{run_id}/"):
-                if ".attempt-" not in blob.name:  # evidence of a failed attempt: the auditor's business
-                    owner = blob.metadata or {}
-                    said = f"{owner.get('run')} {owner.get('step')}"
-                    yield blob.name.replace(run_id, "RUN"), said.replace(run_id, "RUN")
-
-    def _read(self, name: str) -> bytes:
-        content: bytes = self.world.storage.bucket(self.world.bucket).blob(name).download_as_bytes()
-        return content
+    def _look(self) -> None:
+        """Who still has events to come, or under way."""
+        while not self._ended.wait(BETWEEN_LOOKS):
+            with suppress(requests.RequestException):
+                pending = requests.get(f"{self.home.eventarc}/__events", timeout=ANSWERS_WITHIN).json()["pending"]
+                self._at_work = {event["document"].rpartition("/")[2] for event in pending}
+                self._looks += 1
 
 
 @contextmanager
-def opened() -> Iterator[Arena]:
-    functions = [_hurried(function) for function in project.functions() if function.pattern]
-    with Platform(functions=functions, time_scale=FASTER, log=Log()) as platform, at_home(platform) as world:
-        furnished(world)
-        yield Arena(platform, world)
+def opened(ahead: Mapping[str, float] | None = None) -> Iterator[Arena]:
+    """`ahead`: how many seconds the clocks of functions are ahead of ours."""
+    with ExitStack() as opening:
+        folder = Path(opening.enter_context(tempfile.TemporaryDirectory())) / "platform"
+        home = Home(folder, ahead or {"sweep": MARGIN})
+        home.start()
+        opening.callback(home.stop)
+        opening.enter_context(_variables(home.exports))
+        there = world()
+        furnish(there)
+        book = opening.enter_context(Book(home.history).open())
+        yield opening.enter_context(Arena(home, Sky(home), book, there).watched())
 
 
-def _hurried(function: Function) -> Function:
-    environment: Mapping[str, str] = {**function.environment, **SECONDS, "LOG_LEVEL": "ERROR"}
-    return replace(function, environment=environment, timeout=float(SECONDS["INVOCATION_TIMEOUT_SECONDS"]))
-
-
-def _over(document: Mapping[str, Any]) -> bool:
-    steps = document["steps"].values()
-    return document["status"] in FINISHED and all(step["status"] != "RUNNING" for step in steps)
+@contextmanager
+def _variables(exports: Mapping[str, str]) -> Iterator[None]:
+    """The clients of Google look for them."""
+    before = dict(os.environ)
+    os.environ.update(exports)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
 
-from emulator.faults import Fault, Faults, Handle, drop_after, hang, kill, shape, status
-from emulator.history import Record
-from tests.chaos.wire.arena import HANGS
+from tests.chaos.wire.book import Told
+from tests.chaos.wire.host import HANGS
 
-KINDS = {
-    "dies before": kill(),
-    "dies after": kill(applied=True),
-    "loses the reply of": drop_after(),
-    "is told 503 by": status(503),
-    "waits in vain for": hang(HANGS),
+KINDS: Mapping[str, Any] = {
+    "dies before": {"kill": True},
+    "dies after": {"kill": True, "applied": True},
+    "loses the reply of": "drop_after",
+    "is told 503 by": {"status": 503},
+    "waits in vain for": {"hang": HANGS},
 }
-A_WHILE = 0.3  # seconds that an event is late
+# What happens to an event. One whose acknowledgement is lost comes again, and may lose it again: so there are three of
+# it, or more.
+SHAPES: Mapping[str, Any] = {
+    "duplicate": {"shape": "duplicate"},
+    "reorder": {"shape": "reorder", "seconds": 0.3},
+    "delay": {"shape": "delay", "seconds": 0.3},
+    "drop": {"shape": "drop"},
+    "lost acknowledgement": "drop_after",
+}
+# What else a provider may say, and on which calls: the model's answers, and the bytes of an object.
+ANSWERS: Mapping[str, Any] = {
+    **{
+        shape: {"shape": shape}
+        for shape in (
+            "truncated_json",
+            "wrong_type",
+            "empty_candidates",
+            "safety",
+            "max_tokens",
+            "empty_reply",
+            "non_json",
+        )
+    },
+    "429": {"status": 429, "retryAfter": 2},
+    "500": {"status": 500},
+}
+BYTES: Mapping[str, Any] = {shape: {"shape": shape} for shape in ("truncated_body", "corrupted_body")}
 _RUN = "{run}"
+
+
+class Problem(Protocol):
+    """Something that may be planned for a run; what `lasts` is planned anew when the platform comes back."""
+
+    @property
+    def lasts(self) -> bool: ...
+
+    def wish(self, run_id: str, life: int) -> dict[str, Any]: ...
 
 
 class Point(NamedTuple):
@@ -32,73 +66,101 @@ class Point(NamedTuple):
     def __str__(self) -> str:
         return f"{self.service} {self.method} {self.resource} #{self.nth}"
 
+    @property
+    def of_a_run(self) -> bool:
+        return _RUN in self.resource
+
+    @property
+    def of_sweep(self) -> bool:
+        return self.method == "RunQuery"
+
 
 class Trouble(NamedTuple):
     point: Point
     kind: str
+    lasts: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind} {self.point}"
 
-    def planned(self, faults: Faults, run_id: str) -> Handle:
-        point, action = self.point, KINDS[self.kind]
-        return faults.add(
-            service=point.service,
-            method=point.method,
-            resource=point.resource.replace(_RUN, run_id),
-            action=action,
-            skip=point.nth - _ours(point, action),
-            times=1,
-        )
+    def wish(self, run_id: str, life: int) -> dict[str, Any]:
+        service, method, resource, nth = self.point
+        where = {"service": service, "method": method, "resource": resource.replace(_RUN, run_id)}
+        return {**where, "action": KINDS[self.kind], "skip": nth, "times": 1}
 
 
 class Weather(NamedTuple):
-    """What happens to a part of a run's events: duplicate, reorder, delay or drop."""
+    """What happens to a part of a run's events."""
 
     shape: str
     share: float
     seed: int
+    lasts: bool = True
 
     def __str__(self) -> str:
         return f"{self.shape} of {self.share:.0%} of the events"
 
-    def planned(self, faults: Faults, run_id: str) -> Handle:
-        action, resource = shape(self.shape, A_WHILE), f"flow_runs/{run_id}"
-        return faults.add(service="eventarc", resource=resource, action=action, probability=self.share, seed=self.seed)
+    def wish(self, run_id: str, life: int) -> dict[str, Any]:
+        where = {"service": "eventarc", "resource": f"flow_runs/{run_id}"}
+        return {**where, "action": SHAPES[self.shape], "probability": self.share, "seed": self.seed + life}
+
+
+class Loss(NamedTuple):
+    """The first events of a run for one function never arrive; none of them does without a number."""
+
+    function: str
+    first: int | None = None
+    lasts: bool = True
+
+    def __str__(self) -> str:
+        return f"{'all' if self.first is None else f'{self.first} of the'} events for {self.function} are lost"
+
+    def wish(self, run_id: str, life: int) -> dict[str, Any]:
+        where = {"service": "eventarc", "method": self.function, "resource": f"flow_runs/{run_id}"}
+        return {**where, "action": SHAPES["drop"], "times": self.first}
+
+
+class Answered(NamedTuple):
+    """A provider's odd answer, to whoever asks next."""
+
+    service: str
+    method: str
+    answer: str
+    lasts: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.service} answers {self.answer}"
+
+    def wish(self, run_id: str, life: int) -> dict[str, Any]:
+        resource = f"*/{run_id}/*" if self.service == "storage" else "*"
+        action = {**ANSWERS, **BYTES}[self.answer]
+        return {"service": self.service, "method": self.method, "resource": resource, "action": action, "times": 1}
 
 
 class Crowd(NamedTuple):
     """So many writes a second, and no more, for the run's document."""
 
     per_second: float
+    lasts: bool = True
 
     def __str__(self) -> str:
         return f"{self.per_second:g} writes a second"
 
-    def planned(self, faults: Faults, run_id: str) -> Handle:
-        return faults.limit_writes(self.per_second, burst=2, resource=f"*flow_runs/{run_id}")
+    def wish(self, run_id: str, life: int) -> dict[str, Any]:
+        return {"resource": f"flow_runs/{run_id}", "action": {"limitWrites": self.per_second, "burst": 2}}
 
 
-def points_of(records: Iterable[Record], run_id: str) -> list[Point]:
-    """Every call that a function made for the run."""
+def points_of(records: Iterable[Told], run_id: str) -> list[Point]:
+    """Every call that a function made for the run, and every query of a sweep."""
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
     for record in records:
         if record.kind != "call" or record.service == "eventarc":
             continue
         call = (record.service, record.method, record.resource.replace(run_id, _RUN))
-        nth = seen[call] if _RUN in call[2] else 0
+        counted = _RUN in call[2] or record.method == "RunQuery"
+        point = Point(*call, seen[call] if counted else 0)
         seen[call] += 1
-        point = Point(*call, nth)
-        if point not in found and not (_creates(point) and nth == 0):
+        if point not in found:
             found.append(point)
     return found
-
-
-def _creates(point: Point) -> bool:
-    return (point.method, point.resource) == ("Commit", f"flow_runs/{_RUN}")
-
-
-def _ours(point: Point, action: Fault) -> int:
-    """The first commit of a run is our own: a kill passes it over, every other fault has to count it."""
-    return int(_creates(point) and action.end == "kill")

@@ -1,10 +1,15 @@
 """Jobs: what they cost, how they fail, and that none is run twice."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+import requests
 from google.api_core.exceptions import BadRequest, Conflict, InternalServerError, NotFound
 from google.cloud import bigquery
 
 from emulator.bigquery import BigQueryServer
+from emulator.bigquery.warehouse import Warehouse
 from emulator.faults import drop_after
 from tests.emulator.bigquery.asking import ONCE, ask, start, values
 
@@ -147,3 +152,22 @@ def test_a_job_whose_reply_was_lost_is_found_again(client: bigquery.Client, serv
 def test_legacy_sql_is_not_emulated(client: bigquery.Client) -> None:
     with pytest.raises(Exception, match="legacy SQL"):
         ask(client, "SELECT 1", use_legacy_sql=True)
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+def test_a_server_can_be_ended_under_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work = threading.Event()
+
+    def long(warehouse: Warehouse) -> None:
+        at_work.set()
+        warehouse.number("SELECT sum(a * b % 7) FROM range(10000) one(a), range(10000) other(b)")
+
+    monkeypatch.setattr("emulator.bigquery.server._market", long)
+    with ThreadPoolExecutor(1) as asking:
+        with BigQueryServer() as server:
+            url = f"{server.url}/bigquery/v2/projects/demo/datasets/market"
+            asked = asking.submit(requests.get, url, timeout=60)
+            assert at_work.wait(10)
+        assert isinstance(asked.exception(), requests.ConnectionError), "whoever asked has been hung up on"

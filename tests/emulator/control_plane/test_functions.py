@@ -147,6 +147,19 @@ def test_a_deleted_function_is_ended_and_told_of_nothing(cloud: Cloud, ask: Aski
     assert not any("brief_runs/r1" in line for line in cloud.platform.log.lines("brief"))
 
 
+def test_what_a_deleted_function_did_not_get_goes_with_it(cloud: Cloud, ask: Asking, db: firestore.Client) -> None:
+    deployed(ask, "refusing", told("refusing_runs", ask))  # its trigger may not call it: every event waits
+    db.document("refusing_runs/r1").set({"v": 1})
+    waiting = "written refusing_runs/r1 → refusing: answered 403"
+    assert eventually(lambda: any(waiting in line for line in cloud.platform.log.lines("eventarc")), 10)
+    ask.done("cloudfunctions", ask("DELETE", f"cloudfunctions/v2/{HERE}/functions/refusing"))
+    assert not [event for event in cloud.platform.eventarc.state.pending if event.function == "refusing"]
+    delivered = cloud.platform.eventarc.state.delivered
+    db.document("refusing_runs/r2").set({"v": 1})
+    assert cloud.platform.settled()
+    assert cloud.platform.eventarc.state.delivered == delivered, "nobody is told, not even that nobody is there"
+
+
 def test_an_http_function_is_called_by_those_who_may(cloud: Cloud, ask: Asking) -> None:
     uri = deployed(ask, "asked", asked(ask))["serviceConfig"]["uri"]
     path = f"{uri.removeprefix(ask.url)}/deep/er?x=1".lstrip("/")
@@ -198,7 +211,12 @@ def test_a_wish_that_the_cloud_would_refuse_is_refused_at_once(
 
 @pytest.mark.parametrize(
     ("files", "words"),
-    [({"other.py": ""}, "missing main.py"), ({"main.py": "", "../outside.py": ""}, "outside of its folder")],
+    [
+        ({"other.py": ""}, "missing main.py"),
+        ({"main.py": "", "../outside.py": ""}, "outside of its folder"),
+        ({"main.py": ANSWERS, "later.py": "def f(:", "more.txt": ""}, "later.py"),
+    ],
+    ids=["no main", "a way out", "never imported, and broken"],
 )
 def test_a_source_that_cannot_be_built_ends_the_operation(ask: Asking, files: dict[str, str], words: str) -> None:
     wish = asked(ask)

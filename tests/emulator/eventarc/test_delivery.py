@@ -53,6 +53,50 @@ def test_an_absent_function_is_waited_for(db: firestore.Client, eventarc: Eventa
     assert set(receiver.values) == {1}
 
 
+def test_a_function_that_is_unsubscribed_is_told_nothing_more_and_waited_for_no_longer(
+    db: firestore.Client, eventarc: EventarcServer, function: Subscribe
+) -> None:
+    going, staying = function(script=[500] * 1000), function()
+    write(db, 1)
+    assert eventually(lambda: len(going.received) >= 2 and len(staying.received) == 1)
+    eventarc.unsubscribe("function-1")
+    assert eventarc.settled(5)
+    told = len(going.received)
+    write(db, 2)
+    assert eventarc.settled(5)
+    assert staying.values == [1, 2]
+    assert len(going.received) == told
+    assert (eventarc.state.pending, eventarc.state.dead_letters) == ((), ())
+    eventarc.unsubscribe("function-1")  # as often as one likes
+
+
+def test_a_successor_of_an_unsubscribed_function_inherits_nothing(
+    db: firestore.Client, eventarc: EventarcServer
+) -> None:
+    eventarc.subscribe(Subscription("late", "http://127.0.0.1:9", "runs/{id}"))
+    write(db, 1)
+    assert eventually(lambda: len(eventarc.state.pending) == 1)
+    eventarc.unsubscribe("late")
+    receiver = Receiver()
+    eventarc.subscribe(Subscription("late", receiver.url, "runs/{id}"))
+    write(db, 2)
+    assert eventarc.settled(5)
+    receiver.stop()
+    assert receiver.values == [2]
+
+
+def test_an_event_under_way_to_an_unsubscribed_function_harms_nobody(
+    db: firestore.Client, eventarc: EventarcServer, function: Subscribe
+) -> None:
+    going = function(slow=0.2, script=[500])
+    write(db, 1)
+    assert eventually(lambda: going.most_at_once == 1)
+    eventarc.unsubscribe("function-1")
+    assert eventually(lambda: len(eventarc.faults.history.of("event", service="eventarc")) == 1)
+    assert eventarc.settled(5)
+    assert (eventarc.state.pending, eventarc.state.delivered) == ((), 0)
+
+
 def test_a_commit_that_cannot_be_routed_is_told_and_the_next_one_goes_on(
     db: firestore.Client, store: FirestoreServer
 ) -> None:

@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -147,6 +149,29 @@ def test_with_a_folder_the_history_is_kept_across_lives(tmp_path: Path) -> None:
     assert [record["detail"]["after"] for record in records if record["kind"] == "write"] == [{"v": 1}, {"v": 2}]
 
 
+def test_what_was_stored_when_the_platform_was_killed_is_told_by_the_next_one(tmp_path: Path) -> None:
+    """It dies between the store and the history: here, by taking the last lines away that it had written."""
+    with Platform(data_dir=tmp_path) as platform, connected(platform.firestore.host, platform.project) as db:
+        platform.storage.store.create_bucket("artifacts", {})
+        for number in (1, 2):
+            db.document("runs/r1").set({"v": number})
+            platform.storage.store.insert("artifacts", f"o{number}", b"", {})
+    history = tmp_path / "history.jsonl"
+    lines = history.read_text().splitlines(keepends=True)
+    history.write_text("".join(line for line in lines if '"runs/r1"' not in line or '"v": 2' not in line)[:-1])
+    whole = [json.loads(line) for line in lines]
+    for _ in range(2):  # once is enough
+        with Platform(data_dir=tmp_path):
+            pass
+        told = [json.loads(line) for line in history.read_text().splitlines()]
+        for kind in ("write", "object"):
+            assert _stored(told, kind) == _stored(whole, kind)
+
+
+def _stored(records: list[dict[str, Any]], kind: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(record["resource"], record["detail"]) for record in records if record["kind"] == kind]
+
+
 def test_one_plan_of_faults_serves_all_parts() -> None:
     with Platform() as platform:
         wish = {"service": "gemini", "action": {"status": 503}}
@@ -196,3 +221,32 @@ def test_a_reader_that_goes_away_does_not_matter() -> None:
     stream.close()
     log.tell("toy", "is anybody there?")
     assert log.lines("toy") == ["hello", "is anybody there?"]
+
+
+def test_a_pipe_that_nobody_reads_stops_nobody_and_the_gap_is_told() -> None:
+    reading, writing = os.pipe()
+    line = "x" * 300
+    with os.fdopen(reading, "r") as reader, os.fdopen(writing, "w") as stream:
+        log = Log(stream)
+        for number in range(1_000):  # several times what a pipe holds
+            log.tell("toy", f"{number} {line}")
+        assert len(log.lines("toy")) == 1_000
+        heard = ""
+        while select.select([reader], [], [], 0)[0]:
+            heard += os.read(reader.fileno(), 2**16).decode()
+        assert heard.startswith(f"         toy │ 0 {line}\n         toy │ 1 {line}\n")
+        log.tell("toy", "is anybody there?")
+        heard += os.read(reader.fileno(), 2**16).decode()
+    *told, gap, last = heard.splitlines()
+    assert told == [f"         toy │ {number} {line}" for number in range(len(told))], "no line is cut in two"
+    assert gap == f"         log │ {1_000 - len(told)} lines are missing here: nobody read"
+    assert last == "         toy │ is anybody there?"
+
+
+def test_a_folder_that_takes_no_log_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    log = Log(directory=tmp_path / "file" / "logs")
+    log.tell("toy", "hello")
+    log.tell("toy", "again")
+    log.close()
+    assert log.lines("toy") == ["hello", "again"]

@@ -34,6 +34,28 @@ def test_any_bytes_come_back(bucket: Bucket, data: bytes) -> None:
     assert bucket.blob("bytes").download_as_bytes() == data
 
 
+@pytest.mark.parametrize("quote", ["", '"', "'"], ids=["bare", "in double quotes", "in single quotes, as gcloud does"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["bare newlines", "as mail has them"])
+def test_the_two_parts_are_told_apart_however_their_boundary_is_written(
+    server: StorageServer, bucket: Bucket, quote: str, newline: str
+) -> None:
+    edge = "===============5334949793156108332=="
+    lines = [
+        f"--{edge}", "Content-Type: application/json", "", '{"name": "a/x.json", "contentType": "text/csv"}',
+        f"--{edge}", "Content-Type: application/json", "Content-Transfer-Encoding: binary", "", "a,b\r",
+        f"--{edge}--", "",
+    ]  # fmt: skip
+    answer = requests.post(
+        f"{server.url}/upload/storage/v1/b/{bucket.name}/o?uploadType=multipart",
+        data=newline.join(lines),
+        headers={"Content-Type": f"multipart/related; boundary={quote}{edge}{quote}"},
+        timeout=5,
+    )
+    assert answer.status_code == 200, answer.text
+    found = bucket.get_blob("a/x.json")
+    assert (found.content_type, found.download_as_bytes()) == ("text/csv", b"a,b\r")
+
+
 def test_upload_answers_with_both_checksums(bucket: Bucket) -> None:
     blob = put(bucket, "a", b"123456789")
     assert blob.crc32c == base64.b64encode((0xE3069283).to_bytes(4, "big")).decode()

@@ -3,12 +3,14 @@
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from emulator.chart_img import ChartImgServer
 from emulator.faults import Fault, drop, drop_after, hang, refuse, shape, status
-from flowcore.adapters.chart_img import PNG_SIGNATURE, ChartImg, order_for
+from emulator.web import Reply, Server
+from flowcore.adapters.chart_img import LARGEST_ANSWER, PNG_SIGNATURE, ChartImg, order_for
 from flowcore.contracts.charts import Chart, ChartTemplate, QuotaUsedUp
 from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
 from tests.ports.trickle import TRICKLES, trickling
@@ -134,6 +136,44 @@ def test_a_page_is_no_picture(server: ChartImgServer, service: ChartImg) -> None
         False,
         {"status": 200, "reason": "not_a_png"},
     )
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_answer_without_measure_is_refused_and_not_asked_for_again(more: int) -> None:
+    body = PNG_SIGNATURE.ljust(LARGEST_ANSWER + more, b".")
+    with answering(Reply(200, body)) as service:
+        if not more:
+            assert service.draw("first", CHART, 5.0) == body
+            return
+        failure = refusal(service)
+    error = failure.error
+    assert type(failure) is StepFailed
+    assert (error.code, error.retryable, error.details) == (
+        Code.CHART_API_FAILED,
+        False,
+        {"status": 200, "reason": "answer_too_large"},
+    )
+
+
+def test_somewhere_else_is_no_place_to_take_the_key_to() -> None:
+    with answering(Reply(302, headers={"Location": "https://example.org/elsewhere"})) as service:
+        failure = refusal(service)
+    assert (type(failure), failure.error.retryable, failure.error.details) == (StepFailed, False, {"status": 302})
+
+
+def test_what_a_refusal_says_at_length_does_not_change_what_it_is() -> None:
+    with answering(Reply(503, b"." * (LARGEST_ANSWER + 1))) as service:
+        failure = refusal(service)
+    assert (type(failure), failure.error.details) == (NetworkError, {"status": 503})
+
+
+@contextmanager
+def answering(reply: Reply) -> Iterator[ChartImg]:
+    server = Server(lambda _: reply).start()
+    try:
+        yield ChartImg(server.url, {"first": KEY})
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize(

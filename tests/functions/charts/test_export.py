@@ -370,6 +370,35 @@ def test_candles_that_cannot_be_drawn_fail_the_step(desk: Desk, content: bytes, 
     assert step["error"].get("details", {}).get("reason") == reason
 
 
+def in_another_bucket(desk: Desk) -> str:
+    bucket = desk.system.storage.create_bucket("somebody-elses")
+    bucket.blob("candles.json").upload_from_string(candle_file(walk(60)))
+    return "gs://somebody-elses/candles.json"
+
+
+@pytest.mark.parametrize("named_by", ["the step itself", "the output of another step"])
+def test_candles_of_a_bucket_that_nobody_allowed_are_not_looked_at(desk: Desk, named_by: str) -> None:
+    uri = in_another_bucket(desk)
+    document: Any = chart_run(inputs={"minImages": 0})
+    if named_by == "the step itself":
+        document["steps"][CHARTS]["inputs"]["ohlcv_gcs_uri"] = uri
+    else:
+        document["steps"][OHLCV]["outputs"]["gcs_uri"] = uri
+    desk.system.faults.calls.clear()
+    step = desk.start(document)
+    error = step["error"]
+    assert (step["status"], error["code"], error["retryable"]) == ("FAILED", "INVALID_STEP_INPUTS", False)
+    assert error["details"] == {"reason": "bucket_not_allowed"}
+    assert uri in error["message"]
+    assert desk.system.calls("storage", resource="somebody-elses*") == 0
+
+
+def test_candles_of_a_bucket_that_operators_allow_are_drawn(desk: Desk) -> None:
+    document = chart_run(["one"], inputs={"ohlcv_gcs_uri": in_another_bucket(desk)})
+    with desk.system.configured(READABLE_BUCKETS="somebody-elses"):
+        assert desk.start(document)["status"] == "SUCCEEDED"
+
+
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [

@@ -150,6 +150,16 @@ def test_every_study_leaves_its_ink(study: str, ink: Colour) -> None:
     assert count(pixels(drawn(walk(200), studies=[{"name": study}])), ink) > plain + 150
 
 
+def test_no_curve_runs_through_the_words_of_a_legend() -> None:
+    """An average that comes down from long ago, steeply, where the other one has its name."""
+    fallen = [*(candle(number, 1_000.0) for number in range(-120, 0)), *walk(SHOWN, price=10.0)]
+    averages = [{"name": "Moving Average", "input": {"length": length}} for length in (110, 9)]
+    image = pixels(drawn(fallen, studies=averages))
+    assert count(image.crop((24, 71, 110, 76)), DARK.curves[1]) >= 5  # above the words
+    assert count(image.crop((24, 91, 110, 96)), DARK.curves[1]) >= 5  # and below
+    assert count(image.crop((24, 78, 110, 90)), DARK.curves[1]) == 0
+
+
 def test_volume_may_stand_at_the_foot_of_the_price() -> None:
     ink = DARK.washed(DARK.rising, 0.4)
     overlay = pixels(drawn(walk(200), studies=[{"name": "Volume", "forceOverlay": True}]))

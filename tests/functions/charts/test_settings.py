@@ -63,6 +63,22 @@ def test_charts_are_drawn_here_unless_told_otherwise() -> None:
     assert (drawn.renderer, drawn.timezone, drawn.accounts) == ("local", "Etc/UTC", ())
 
 
+@pytest.mark.parametrize("zone", ["Etc/UTC", "UTC", "Europe/Paris", " Asia/Tokyo "])
+def test_a_time_zone_that_is_known_is_taken(zone: str) -> None:
+    assert ChartsConfig.from_env({"CHARTS_TIMEZONE": zone}).timezone == zone.strip()
+
+
+@pytest.mark.parametrize(
+    "zone",
+    ["Europe/Hunter2", "Hunter2", "Europe", "europe/hunter2", "../hunter2", "/etc/hunter2", "hunter2\x00", "+02:00"],
+)
+def test_a_time_zone_that_nobody_knows_stops_the_process_at_its_start(zone: str) -> None:
+    with pytest.raises(InvalidConfig, match="CHARTS_TIMEZONE must be a time zone") as refusal:
+        ChartsConfig.from_env({"CHARTS_TIMEZONE": zone})
+    assert zone not in str(refusal.value).replace("Etc/UTC", "")
+    assert refusal.value.__suppress_context__
+
+
 def test_recordings_need_a_folder() -> None:
     with pytest.raises(InvalidConfig, match="CHART_IMG_RECORDINGS"):
         ChartsConfig.from_env({"CHARTS_RENDERER": "recorded"})

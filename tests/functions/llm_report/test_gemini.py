@@ -228,7 +228,7 @@ REFUSED, SILENT = Code.LLM_PROFILE_INVALID, Code.GEMINI_REQUEST_FAILED
         (refusal(403), REFUSED, {"reason": "key_refused", "httpStatus": 403}),
         (refusal(404), REFUSED, {"reason": "MODEL_NOT_FOUND", "httpStatus": 404}),
         (refusal(413, name="zebra"), REFUSED, {"reason": "request_refused", "httpStatus": 413}),
-        (refusal(408), SILENT, {"httpStatus": 408}),
+        *((refusal(status), SILENT, {"httpStatus": status}) for status in (408, 409, 499)),
         (refusal(429), Code.RATE_LIMITED, {"httpStatus": 429}),
         (refusal(429, RETRY_INFO), Code.RATE_LIMITED, {"httpStatus": 429, "retryAfterSeconds": 17.5}),
         (refusal(429, **{"Retry-After": "30"}), Code.RATE_LIMITED, {"httpStatus": 429, "retryAfterSeconds": 30.0}),

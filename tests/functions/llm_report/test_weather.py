@@ -169,12 +169,19 @@ def test_without_time_for_an_answer_the_model_is_not_asked(system: System) -> No
 
 
 @pytest.mark.acceptance("E19")
-@pytest.mark.parametrize("name", [scene.OHLCV_OBJECT, scene.MANIFEST_OBJECT, scene.image_object("ctpl_1_v1")])
-def test_material_that_comes_at_the_third_try(system: System, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        (scene.OHLCV_OBJECT, "objects.get_media"),
+        (scene.MANIFEST_OBJECT, "objects.get_media"),
+        (scene.image_object("ctpl_1_v1"), "objects.get_media"),
+        (scene.image_object("ctpl_1_v1"), "objects.get"),
+    ],
+    ids=["candles", "manifest", "image", "size of an image"],
+)
+def test_material_that_comes_at_the_third_try(system: System, name: str, method: str) -> None:
     scene.set_up(system)
-    fault = system.faults.add(
-        service="storage", method="objects.get_media", resource=f"*/{name}", action=status(503), times=2
-    )
+    fault = system.faults.add(service="storage", method=method, resource=f"*/{name}", action=status(503), times=2)
     step = scene.outcome(system, scene.a_report_run())
     assert (step["status"], fault.fired, scene.model_calls(system)) == ("SUCCEEDED", 2, 1)
 

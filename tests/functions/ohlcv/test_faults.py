@@ -90,6 +90,17 @@ def test_bigquery_that_says_nothing_is_not_waited_for_beyond_the_reserve(market:
     assert time.monotonic() - began < 5
 
 
+def test_a_query_that_hangs_leaves_time_for_another(market: Market) -> None:
+    """Room for much more is left; but one call has no more than the deployment gives it."""
+    market.holds(a_month(1))
+    planned = market.system.faults.add(service="bigquery", method="jobs.query", action=hang(25), times=1)
+    began = time.monotonic()
+    with market.system.configured(GEMINI_TIMEOUT_SECONDS="2"):
+        step = market.export()
+    assert (step["status"], market.queries, planned.fired) == ("SUCCEEDED", 2, 1)
+    assert time.monotonic() - began < 15
+
+
 @pytest.mark.parametrize("fault", [status(503), drop()], ids=["503", "dropped"])
 def test_a_page_that_fails_is_made_up_for_and_the_bytes_are_the_same(seeded: Market, fault: Fault) -> None:
     whole = seeded.export("4h", ANOTHER, inputs=FOUR_HOURS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.faults import Fault, drop, status
+from emulator.faults import Fault, drop, shape, status
 from flowcore.testing.builders import RUN_ID
 from tests.functions.ohlcv.market import Market, Step, a_month
 from tests.ports.candles.rows import a_row, as_csv, as_parquet
@@ -45,7 +45,6 @@ def test_a_packaged_file_needs_no_bucket(seeded: Market, name: str) -> None:
     ("uri", "words"),
     [
         ("gs://artifacts/uploads/none.csv", "does not exist"),
-        ("gs://no-such-bucket/c.csv", "does not exist"),
         ("gs://artifacts", "is not gs://bucket/object"),
         ("nothing.csv", "is no packaged file"),
         ("../../pyproject.toml", "is no packaged file"),
@@ -55,6 +54,27 @@ def test_a_file_that_is_not_there_is_named(seeded: Market, uri: str, words: str)
     step = exported(seeded, uri, max_attempts=3)
     assert (step["status"], step.error) == ("FAILED", INVALID)
     assert words in step["error"]["message"]
+
+
+def in_another_bucket(market: Market) -> str:
+    bucket = market.system.storage.create_bucket("somebody-elses")
+    bucket.blob("c.csv").upload_from_string(as_csv([a_row(0)]))
+    market.system.faults.calls.clear()
+    return "gs://somebody-elses/c.csv"
+
+
+def test_a_file_of_a_bucket_that_nobody_allowed_is_not_looked_at(seeded: Market) -> None:
+    uri = in_another_bucket(seeded)
+    step = exported(seeded, uri, max_attempts=3)
+    assert (step["status"], step.error, step.reason) == ("FAILED", INVALID, "bucket_not_allowed")
+    assert uri in step["error"]["message"]
+    assert seeded.system.calls("storage", resource="somebody-elses*") == 0
+
+
+def test_a_file_of_a_bucket_that_operators_allow_is_exported(seeded: Market) -> None:
+    uri = in_another_bucket(seeded)
+    with seeded.system.configured(READABLE_BUCKETS="archive, somebody-elses"):
+        assert exported(seeded, uri)["status"] == "SUCCEEDED"
 
 
 @BOTH
@@ -70,7 +90,9 @@ def test_a_file_of_something_else_is_refused(seeded: Market) -> None:
 
 @pytest.mark.parametrize("method", ["objects.get", "objects.get_media"])
 @BOTH
-@pytest.mark.parametrize("fault", [status(503), status(429), drop()], ids=["503", "429", "dropped"])
+@pytest.mark.parametrize(
+    "fault", [status(503), status(429), drop(), shape("truncated_body")], ids=["503", "429", "dropped", "cut off"]
+)
 def test_cloud_storage_may_be_away_for_a_moment(
     seeded: Market, name: str, content_of: ContentOf, method: str, fault: Fault
 ) -> None:

@@ -49,7 +49,7 @@ def source_of(request: pytest.FixtureRequest) -> SourceOf:
 def in_bigquery(server: BigQueryServer, rows: Sequence[Row], maximum_bytes: int = 2**30) -> BigQueryCandles:
     server.create_table(TABLE, FIELDS, partitioned_by="timestamp")
     server.load(TABLE, rows)
-    return BigQueryCandles.connected(TABLE, maximum_bytes, emulated=True)
+    return BigQueryCandles.connected(TABLE, maximum_bytes, 60, emulated=True)
 
 
 def in_file(name: str, content: bytes) -> FileCandles:

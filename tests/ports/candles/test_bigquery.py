@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from emulator.bigquery import BigQueryServer
 from emulator.faults import Fault, drop, drop_after, hang, refuse, status
 from emulator.web import Reply, Server
+from flowcore.adapters import bigquery as adapter
 from flowcore.adapters.bigquery import PAGE, BigQueryCandles
 from flowcore.domain.errors import AuthenticationError, Code, NetworkError, StepFailed
 from tests.ports.candles import overheard
@@ -58,7 +60,7 @@ def test_what_a_query_may_bill_is_limited(bigquery: BigQueryServer) -> None:
 
 
 def test_many_candles_come_in_pages(bigquery: BigQueryServer) -> None:
-    source = BigQueryCandles.connected("market.candles", 2**30, emulated=True)
+    source = BigQueryCandles.connected("market.candles", 2**30, 60, emulated=True)
     hourly = replace(YEAR, timeframe="1h", since=YEAR.since.replace(year=2023))
     candles = list(source.candles(hourly, 30))
     assert len(candles) == 3 * 365 * 24 + 1 > 2 * PAGE
@@ -109,6 +111,22 @@ def test_errors_become_ours_after_one_call(
     assert planned.fired == bigquery.faults.calls.count("bigquery", "jobs.query") == 1
 
 
+def test_a_process_without_an_account_is_not_allowed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    with pytest.raises(AuthenticationError) as failed:
+        BigQueryCandles.connected(TABLE, 2**30, 60, emulated=False)
+    assert (failed.value.error.code, failed.value.error.retryable) == (Code.BQ_QUERY_FAILED, False)
+
+
+def test_a_query_has_no_more_time_than_the_deployment_gives_it(bigquery: BigQueryServer) -> None:
+    source = BigQueryCandles.connected("market.candles", 2**30, 2.0, emulated=True)
+    bigquery.faults.add(action=hang(30), service="bigquery", method="jobs.query")
+    began = time.monotonic()
+    with pytest.raises(NetworkError):
+        list(source.candles(YEAR, 60))
+    assert time.monotonic() - began < 15
+
+
 def test_a_servers_wish_for_patience_is_handed_on(bigquery: BigQueryServer) -> None:
     source = in_bigquery(bigquery, [a_row(0)])
     bigquery.faults.add(action=status(429, retry_after=17), service="bigquery")
@@ -119,22 +137,25 @@ def test_a_servers_wish_for_patience_is_handed_on(bigquery: BigQueryServer) -> N
 
 def test_a_missing_table_is_named(bigquery: BigQueryServer) -> None:
     with pytest.raises(StepFailed, match=r"test\.elsewhere.*CANDLES_TABLE") as failed:
-        list(BigQueryCandles.connected("test.elsewhere", 2**30, emulated=True).candles(YEAR, 10))
+        list(BigQueryCandles.connected("test.elsewhere", 2**30, 60, emulated=True).candles(YEAR, 10))
     assert not failed.value.error.retryable
 
 
 def test_a_table_with_other_columns_is_refused(bigquery: BigQueryServer) -> None:
     bigquery.create_table(TABLE, [{"name": "timestamp", "type": "TIMESTAMP"}])
     with pytest.raises(StepFailed, match="columns") as failed:
-        list(BigQueryCandles.connected(TABLE, 2**30, emulated=True).candles(YEAR, 10))
+        list(BigQueryCandles.connected(TABLE, 2**30, 60, emulated=True).candles(YEAR, 10))
     assert not failed.value.error.retryable
 
 
 @pytest.mark.parametrize("method", ["jobs.query", "jobs.get", "jobs.getQueryResults"])
-def test_whichever_call_hangs_the_deadline_holds(bigquery: BigQueryServer, method: str) -> None:
+def test_whichever_call_hangs_the_deadline_holds(
+    bigquery: BigQueryServer, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     """The SDK alone would wait for two minutes."""
-    source = BigQueryCandles.connected("market.candles", 2**30, emulated=True)
-    hourly = replace(YEAR, timeframe="1h", since=YEAR.since.replace(year=2024))
+    monkeypatch.setattr(adapter, "PAGE", 100)  # so that the second page is reached at once
+    source = BigQueryCandles.connected("market.candles", 2**30, 60, emulated=True)
+    hourly = replace(YEAR, timeframe="1h", until=YEAR.since.replace(month=2))
     list(source.candles(replace(hourly, until=hourly.since), 10))  # what the emulator makes when first asked is there
     planned = bigquery.faults.add(action=hang(30), service="bigquery", method=method)
     began = time.monotonic()
@@ -152,7 +173,7 @@ def test_an_answer_that_trickles_is_silence_in_the_end(monkeypatch: pytest.Monke
         monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", url)
         began = time.monotonic()
         with pytest.raises(NetworkError) as failed:
-            list(BigQueryCandles.connected(TABLE, 2**30, emulated=True).candles(YEAR, 0.5))
+            list(BigQueryCandles.connected(TABLE, 2**30, 60, emulated=True).candles(YEAR, 0.5))
         assert time.monotonic() - began < 2
     assert failed.value.error.code is Code.BQ_QUERY_FAILED
 
@@ -164,7 +185,7 @@ def test_an_answer_that_cannot_be_read_is_silence(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", server.url)
     try:
         with pytest.raises(NetworkError) as failed:
-            list(BigQueryCandles.connected(TABLE, 2**30, emulated=True).candles(YEAR, 5))
+            list(BigQueryCandles.connected(TABLE, 2**30, 60, emulated=True).candles(YEAR, 5))
     finally:
         server.stop()
     assert failed.value.error.code is Code.BQ_QUERY_FAILED

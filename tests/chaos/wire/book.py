@@ -1,0 +1,97 @@
+"""What happened on the platform, read from its history file as it grows: the file goes on when the platform is killed.
+
+The arena asks here how far each run has come, so that watching costs the platform nothing; an auditor reads it all.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.transitions import FINISHED, Document
+
+LOOK = 0.02  # seconds between two looks
+RUNS = "flow_runs/"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A line of the history."""
+
+    sequence: int
+    time: float
+    kind: str
+    service: str
+    method: str
+    resource: str
+    detail: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Life:
+    """A run, as far as it is known."""
+
+    document: Document = field(default_factory=dict)
+    writes: int = 0
+    created: int = 0
+
+    @property
+    def over(self) -> bool:
+        steps = self.document.get("steps", {}).values()
+        return self.document.get("status") in FINISHED and all(step["status"] != "RUNNING" for step in steps)
+
+
+class Book:
+    """Every record from its making on."""
+
+    def __init__(self, path: Path) -> None:
+        self.records: list[Told] = []
+        self.runs: dict[str, Life] = {}
+        self.fired = 0
+        self._path = path
+        self._read_to = path.stat().st_size
+        self._ended = threading.Event()
+
+    @contextmanager
+    def open(self) -> Iterator[Book]:
+        thread = threading.Thread(target=self._read, name="book", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def so_far(self) -> list[Told]:
+        """Every record that is in the file by now."""
+        written = self._path.stat().st_size
+        while self._read_to < written:
+            time.sleep(LOOK)
+        return list(self.records)
+
+    def life(self, run_id: str) -> Life:
+        return self.runs.get(run_id) or Life()
+
+    def _read(self) -> None:
+        with self._path.open("rb") as file:
+            while not self._ended.wait(LOOK):
+                file.seek(self._read_to)
+                whole = file.read().rpartition(b"\n")[0]  # half a line is cut off when the platform comes back
+                for line in whole.splitlines():
+                    self._hear(Told(**json.loads(line)))
+                self._read_to += len(whole) + bool(whole)
+
+    def _hear(self, told: Told) -> None:
+        self.fired += "fault" in told.detail
+        if told.kind == "write" and told.resource.startswith(RUNS) and told.detail["after"]:
+            life = self.runs.setdefault(told.resource.removeprefix(RUNS), Life())
+            life.document = told.detail["after"]
+            life.writes += 1
+            life.created += told.detail["before"] is None
+        self.records.append(told)
