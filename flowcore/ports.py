@@ -25,6 +25,10 @@ class Conflict(Exception):
     """The document is no longer the one that the write was decided on."""
 
 
+class DocumentFull(Exception):
+    """The write would make the document larger than Firestore lets one be."""
+
+
 class ObjectExists(Exception):
     """A create-only write found an object of that name."""
 

@@ -12,6 +12,10 @@ from typing import Any, Final
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
+
+# By its name a dialect is loaded when it is first wanted, and whoever wants it meanwhile gets half of it. So: now.
+from sqlglot.dialects.bigquery import BigQuery
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, ParseError, TokenError, UnsupportedError
 
 from emulator.bigquery import parameters
@@ -79,7 +83,7 @@ def understood(
 
 def generated(tree: exp.Expr) -> str:
     try:
-        return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
+        return tree.sql(DuckDB, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
         raise not_emulated(str(error)) from None
 
@@ -88,7 +92,7 @@ def parsed(sql: str) -> tuple[exp.Query, str]:
     """The tree of the only statement, and the text that its positions are about."""
     try:
         text = parameters.numbered(sql)
-        statements = [one for one in sqlglot.parse(text, read="bigquery") if one is not None]
+        statements = [one for one in sqlglot.parse(text, read=BigQuery) if one is not None]
     except TokenError:
         raise invalid_query(f"Syntax error: Unclosed string literal at {position(sql, _last_quote(sql))}") from None
     except ParseError as error:
@@ -102,11 +106,11 @@ def parsed(sql: str) -> tuple[exp.Query, str]:
         return tree, text
     if isinstance(tree, exp.DDL | exp.DML | exp.Command):
         raise not_emulated(f"{tree.key.upper()} statements; only queries are run")
-    raise _unexpected(sqlglot.tokenize(text, read="bigquery")[0], text)
+    raise _unexpected(sqlglot.tokenize(text, read=BigQuery)[0], text)
 
 
 def _syntax_error(sql: str, complaint: dict[str, Any]) -> BigQueryError:
-    tokens = sqlglot.tokenize(sql, read="bigquery")
+    tokens = sqlglot.tokenize(sql, read=BigQuery)
     if tokens[0].token_type is TokenType.VAR:  # no statement begins with a name: the parser stumbles later
         return _unexpected(tokens[0], sql)
     at = next((n for n, one in enumerate(tokens) if (one.line, one.col) == (complaint["line"], complaint["col"])), 0)

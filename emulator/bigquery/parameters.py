@@ -28,7 +28,10 @@ class Parameter(NamedTuple):
 
 def parsed(resources: Sequence[Mapping[str, Any]]) -> list[Parameter]:
     """The parameters that a request brings; the nameless are named by their place."""
-    return [_parameter(resource, place) for place, resource in enumerate(resources, 1)]
+    try:
+        return [_parameter(resource, place) for place, resource in enumerate(resources, 1)]
+    except (AttributeError, KeyError, TypeError):
+        raise invalid("queryParameters: each has a parameterType with a type, and a parameterValue") from None
 
 
 def numbered(sql: str) -> str:

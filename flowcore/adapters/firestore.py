@@ -20,7 +20,7 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 from flowcore.domain.errors import AuthenticationError, Code, ConfigurationError, NetworkError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import DELETE, Patch
-from flowcore.ports import DOCUMENT_CALL, Conflict, Document
+from flowcore.ports import DOCUMENT_CALL, Conflict, Document, DocumentFull
 
 PAGE = 100
 _FINISHED = ["SUCCEEDED", "FAILED", "CANCELLED"]
@@ -30,6 +30,7 @@ _ASK_AGAIN = Retry(predicate=if_transient_error, initial=0.5, maximum=8.0, timeo
 # is gone, or the database never was; reading it anew tells the two apart.
 _LOST = (api.FailedPrecondition, api.AlreadyExists, api.NotFound, api.Aborted)
 _NO_SUCH_VERSION = "Invalid base version"
+_TOO_LARGE = "exceeds the maximum allowed size"
 _SILENCE = (
     api.Aborted,
     api.Cancelled,
@@ -54,7 +55,8 @@ class FirestoreRuns:
 
     def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = DOCUMENT_CALL) -> datetime:
         unchanged = self._client.write_option(last_update_time=update_time)
-        with _unless_lost(f"{self._collection.id}/{run_id}"):
+        what = f"{self._collection.id}/{run_id}"
+        with _unless_lost(what), _unless_full(what):
             written: Any = self._collection.document(run_id).update(
                 _as_updates(patch.changes), option=unchanged, retry=None, timeout=_capped(timeout)
             )
@@ -127,6 +129,16 @@ def _unless_lost(what: str, signs: tuple[type[Exception], ...] = _LOST) -> Itera
             if _NO_SUCH_VERSION not in str(odd):
                 raise
             raise Conflict(what) from odd
+
+
+@contextmanager
+def _unless_full(what: str) -> Iterator[None]:
+    try:
+        yield
+    except api.InvalidArgument as odd:
+        if _TOO_LARGE not in str(odd):
+            raise
+        raise DocumentFull(what) from odd
 
 
 @contextmanager

@@ -7,15 +7,15 @@ names and shapes, is looked for before that, so that one look at the file is eno
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from flowcore.cli import schemas
+from flowcore.cli import inputs, schemas
+from flowcore.cli.inputs import perhaps
 from flowcore.cli.positions import Places, Position, places
 from flowcore.contracts.flows import instantiate
 from flowcore.domain.errors import ValidationError, shown
@@ -86,7 +86,7 @@ def _check_run(found: _Findings, document: Mapping[str, Any]) -> None:
     steps = _maps(document.get("steps"))
     for path, name, known in _unknown_dependencies(steps, list(steps)):
         found.error(path, f"{shown(name)} is not a step of this run{perhaps(name, known)}")
-    _check_inputs(found, steps, str)
+    _check_inputs(found, steps, steps, str)
     if not found.errors:
         run_id = document.get("runId")
         snapshot = Snapshot(run_id if isinstance(run_id, str) else "run", _thawed(document), _EPOCH)
@@ -112,7 +112,7 @@ def _check_definition(found: _Findings, document: Mapping[str, Any]) -> None:
             unsaid = {name for name, step in templates.items() if _has_holes(step, document)}
             steps = _maps(_instantiated(document)["steps"])
             known = {step_id: step for step_id, step in steps.items() if _template(step_id, templates) not in unsaid}
-            _check_inputs(found, known, lambda step_id: _template(step_id, templates))
+            _check_inputs(found, known, steps, lambda step_id: _template(step_id, templates))
     except ValidationError as mistake:
         path, _, message = mistake.error.message.partition(": ")
         found.error(_as_written(path, templates), message)
@@ -155,13 +155,14 @@ def _check_fields(found: _Findings, path: str, about: Mapping[str, Any], schema:
             told(f"{path}.{name}".lstrip("."), f"{what} has no such field{slip or '; it has no effect'}")
 
 
-def _check_inputs(found: _Findings, steps: Mapping[str, Mapping[str, Any]], written: Written) -> None:
-    """`written`: how the file spells the id of a step."""
+def _check_inputs(
+    found: _Findings, steps: Mapping[str, Mapping[str, Any]], every: Collection[str], written: Written
+) -> None:
+    """`written`: how the file spells the id of a step; `every`: the ids of all steps."""
     for step_id, step in steps.items():
-        schema = schemas.INPUTS.get(str(step.get("stepType")))
-        if schema and isinstance(step.get("inputs", {}), Mapping):
-            for path, message in schemas.mistakes(schema, step.get("inputs", {})):
-                found.error(f"steps.{written(step_id)}.inputs.{path}".rstrip("."), message)
+        for severity, path, message in inputs.mistakes(step, every):
+            place = f"steps.{written(step_id)}.inputs.{path}".rstrip(".")
+            found.at(found.places.of(place), place, message, severity)
 
 
 def _unknown_dependencies(
@@ -194,11 +195,6 @@ def _as_written(path: str, templates: Iterable[str]) -> str:
 def _heads(path: str) -> list[str]:
     """Every beginning that could be the step's id: an id that is still a template may have dots in it."""
     return [path[: found.start()] for found in re.finditer(r"[.\[]|$", path)]
-
-
-def perhaps(name: object, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.7)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _maps(value: object) -> dict[str, Mapping[str, Any]]:

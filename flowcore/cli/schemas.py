@@ -45,8 +45,17 @@ def mistakes(schema: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def fields(schema: str) -> list[str]:
-    found: Any = _registry().resolver().lookup(schema).contents
-    return [*found["properties"], *_ALSO.get(schema, ())]
+    return [*contents(schema)["properties"], *_ALSO.get(schema, ())]
+
+
+def contents(schema: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _registry().resolver().lookup(schema).contents
+    return found
+
+
+def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a reference inside the schema of a run leads to; anything else is itself."""
+    return contents(f"{RUN}{schema['$ref']}") if "$ref" in schema else schema
 
 
 def joined(parts: Any) -> str:

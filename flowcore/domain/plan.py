@@ -15,7 +15,7 @@ from flowcore.domain import moves
 from flowcore.domain.dependencies import blocked_error, blockers
 from flowcore.domain.errors import Code, StepError, one_line
 from flowcore.domain.model import Run, RunStatus, Step, StepStatus
-from flowcore.domain.patch import Patch, between
+from flowcore.domain.patch import DELETE, NOTHING, Patch, between
 from flowcore.domain.retry import step_delay
 
 # How long an event may take to arrive before `sweep` does its work.
@@ -42,6 +42,13 @@ def plan(run: Run, now: datetime) -> Patch:
 def written(before: Run, after: Run, now: datetime) -> Patch:
     """A decision as a patch, with the run's alarm clock set to fit. Every patch of a run is made here."""
     return between(before, replace(after, wake_at=wake_at(after, now)), now)
+
+
+def ended_without_words(run: Run) -> Patch:
+    """The end of a run whose document has no room for a reason: what is written is shorter than what it replaces."""
+    if run.status.finished:
+        return NOTHING
+    return Patch({"status": RunStatus.FAILED.value, **({"wakeAt": DELETE} if run.wake_at else {})})
 
 
 def wake_at(run: Run, now: datetime) -> datetime | None:

@@ -3,6 +3,8 @@
 A decision is made on a snapshot and written on the condition that the snapshot is still the truth. If it is not, or
 if nobody knows (the reply was lost), the document is read and the decision made anew. Since decisions ask "is it
 mine?" by token, a write that landed without our knowing is recognised, and not repeated.
+
+A document that a stranger has filled to its brim takes no decision at all. It is ended with a single word.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from flowcore.domain.errors import NetworkError
 from flowcore.domain.model import Run, Snapshot
 from flowcore.domain.parse import parse_run
 from flowcore.domain.patch import NOTHING, Patch, apply
+from flowcore.domain.plan import ended_without_words
 from flowcore.engine.patience import Patience
-from flowcore.ports import Conflict, Runs
+from flowcore.ports import Conflict, DocumentFull, Runs
 
 Decide = Callable[[Run], Patch]
 
@@ -53,6 +56,10 @@ def update(runs: Runs, run_id: str, snapshot: Snapshot | None, decide: Decide, p
             races += 1
             if not patience.after_race(races):
                 raise Contended(f"{run_id}: {races} writes lost against others") from None
+        except DocumentFull:
+            if decide is ended_without_words:
+                raise
+            decide = ended_without_words
         except NetworkError as silence:
             silences += 1
             if not patience.after_silence(silences, silence.error):

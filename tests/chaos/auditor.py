@@ -72,6 +72,7 @@ class Auditor:
     runs: dict[str, Document] = field(default_factory=dict)
     objects: dict[str, float] = field(default_factory=dict)  # names, without their bucket
     claims: dict[str, Claim] = field(default_factory=dict)  # by token
+    taken_away: set[str] = field(default_factory=set)  # tokens whose claim somebody else has ended
     claims_of: Counter[tuple[str, str]] = field(default_factory=Counter)  # by run and step
     asked_by: Counter[str] = field(default_factory=Counter)  # paid calls, by token
     asked_by_nobody: int = 0
@@ -133,13 +134,18 @@ class Auditor:
         if holds and holds != held:
             if held:
                 self._say(where, f"was taken from {held} by {holds}")
-            if holds in self.claims and self.claims[holds] != Claim(run_id, name, holds):
+            # A claim whose reply was lost may be over by another's hand before its author learns of it: then the author
+            # has nothing, and takes what is there. Who has ended its claim itself, or still holds it, takes no other.
+            another = holds in self.claims and self.claims[holds] != Claim(run_id, name, holds)
+            if another and holds not in self.taken_away:
                 self._say(where, f"was claimed with the token of {self.claims[holds]}")
             self.claims[holds] = Claim(run_id, name, holds)
             self.claims_of[run_id, name] += 1
             if new.get("attempt") != self.claims_of[run_id, name]:
                 self._say(where, f"claim {self.claims_of[run_id, name]} is called attempt {new.get('attempt')}")
         author = record.detail.get("token")
+        if held and not holds and (move[1] == "READY" or author not in (None, held) or _adopted(new)):
+            self.taken_away.add(held)
         if author and move == ("RUNNING", "FAILED") and author != held:
             self._say(where, f"was recorded as FAILED by {author}, and held by {held}")
         if held and self.skew is not None and (move == ("RUNNING", "READY") or _says(new, "LEASE_EXPIRED")):
@@ -257,6 +263,10 @@ def name_of(run_id: str, step_id: str, step: Document) -> str:
             return f"runs/{run_id}/reports/{step.get('timeframe')}/{step_id}.json"
         case _:
             return f"runs/{run_id}/steps/{step_id}/result"
+
+
+def _adopted(step: Document) -> bool:
+    return bool(step["status"] == "SUCCEEDED" and step["outputs"].get("execution", {}).get("reused"))
 
 
 def _says(thing: Document, code: str) -> bool:

@@ -247,6 +247,14 @@ def test_a_call_after_the_object_was_found_is_not_due() -> None:
     assert verdict(forger.store(RESULTS[REPORT]).look(REPORT, "t1").pay(""))
 
 
+@pytest.mark.parametrize(("by", "fine"), [("t1", False), ("t2", True)])
+def test_a_token_is_free_again_only_when_another_has_ended_its_claim(by: str, *, fine: bool) -> None:
+    """The reply of a claim was lost; before its author reads again, somebody finds the object and records the step."""
+    forger = Forger().ready(OHLCV, "RUNNING").claim(OHLCV, "t1").store(RESULTS[OHLCV])
+    forger.step(OHLCV, "SUCCEEDED", "lease", outputs={"gcs_uri": f"gs://bucket/{RESULTS[OHLCV]}"}, by=by)
+    assert (verdict(forger.ready(CHARTS).claim(CHARTS, "t1")) == []) is fine
+
+
 def test_a_run_that_should_be_over_and_is_not() -> None:
     assert verdict(one_step(), over=False) == []
     assert verdict(one_step(), over=True) == [f"{RUN}: is still RUNNING", f"{RUN}: {REPORT}: is still RUNNING"]

@@ -62,7 +62,6 @@ def test_random_bytes_end_no_server() -> None:
     assert outcome.cases == 240
 
 
-@pytest.mark.xfail(strict=True, reason="whatever ends the run makes its document larger, and Firestore refuses it")
 @pytest.mark.parametrize("make", [healthy.a_market_run, healthy.only_the_report])
 def test_a_run_without_room_for_its_own_end_ends(make: Callable[[], dict[str, Any]]) -> None:
     """Firestore has so many bytes left for whatever is to be recorded in the document."""

@@ -100,6 +100,65 @@ def test_a_mistake_in_a_definition_is_told_with_its_path(path: str, value: objec
     assert error in errors(changed(path, value))
 
 
+CHARTS = "charts_${timeframe}_default_set_v1"
+REVIEW = "llm_report_${timeframe}_review_v1"
+OHLCV = "ohlcv_${timeframe}_bigquery_all_v1"
+
+
+def shipped(step: str, **changes: object) -> dict[str, Any]:
+    """The shipped flow with other inputs of one step; None takes an input away."""
+    flow: dict[str, Any] = json.loads(SHIPPED.read_text("utf-8"))
+    inputs = {**flow["steps"][step]["inputs"], **changes}
+    flow["steps"][step]["inputs"] = {name: value for name, value in inputs.items() if value is not None}
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("flow", "path", "error"),
+    [
+        (
+            shipped(OHLCV, exportMode=None, exportMod="all"),
+            f"steps.{OHLCV}.inputs.exportMod",
+            "there is no such field; did you mean 'exportMode'?",
+        ),
+        (
+            shipped(CHARTS, requests=[{"chartTemplateID": "x", "chartTemplateId": "y"}]),
+            f"steps.{CHARTS}.inputs.requests[0].chartTemplateID",
+            "there is no such field; did you mean 'chartTemplateId'?",
+        ),
+        (
+            shipped(REVIEW, ohlcvStepId="ohlc_${timeframe}_bigquery_all_v1"),
+            f"steps.{REVIEW}.inputs.ohlcvStepId",
+            "'ohlc_1M_bigquery_all_v1' is not a step of this flow; did you mean 'ohlcv_1M_bigquery_all_v1'?",
+        ),
+        (
+            shipped(REVIEW, previousReportStepIds=["nobody"]),
+            f"steps.{REVIEW}.inputs.previousReportStepIds",
+            "'nobody' is not a step of this flow",
+        ),
+    ],
+    ids=["a field", "a field further down", "a step", "a step of a list"],
+)
+def test_a_name_that_is_nearly_right_is_found_before_somebody_pays(flow: dict[str, Any], path: str, error: str) -> None:
+    assert errors(flow) == [f"{path}: {error}"]
+
+
+def test_a_step_that_is_read_but_not_waited_for_is_remarked_upon() -> None:
+    flow = shipped(REVIEW)
+    flow["steps"][REVIEW]["dependsOn"].remove(CHARTS)
+    (remark,) = findings(flow)
+    assert (remark.severity, remark.path) == ("warning", f"steps.{REVIEW}.inputs.chartsManifestStepId")
+    assert "is not in dependsOn" in remark.message
+
+
+def test_inputs_that_only_the_caller_knows_are_not_judged() -> None:
+    flow = shipped(OHLCV, exportMode="${mode}")
+    flow["parameters"]["mode"] = {"description": "no default"}
+    assert findings(flow) == []
+    flow["parameters"]["mode"]["default"] = "everything"
+    assert errors(flow) == [f"steps.{OHLCV}.inputs.exportMode: must be one of all, range"]
+
+
 def test_a_step_type_of_ones_own_is_only_remarked_upon() -> None:
     assert {each.severity for each in findings(FLOW)} == {"warning"}
     slip = findings(changed("steps/pour/stepType", "CHARTS_EXPORT"))

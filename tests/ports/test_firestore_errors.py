@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from google.cloud import firestore
@@ -12,7 +13,7 @@ from emulator.platform import Platform
 from flowcore.adapters.firestore import FirestoreDocuments, FirestoreRuns
 from flowcore.domain.errors import AuthenticationError, Code, ConfigurationError, NetworkError, StepFailed
 from flowcore.domain.patch import Patch
-from flowcore.ports import Conflict
+from flowcore.ports import Conflict, DocumentFull
 from flowcore.testing.world import T0
 from tests.emulator.platform.sockets import a_free_base
 from tests.ports.conftest import COLLECTION
@@ -116,6 +117,16 @@ def test_a_refusal_is_not_tried_again(meet: Callable[[Way, Fault], object], way:
 def test_a_write_that_came_too_late_is_a_conflict(meet: Callable[[Way, Fault], object], way: str, name: str) -> None:
     with pytest.raises(Conflict):
         meet(WRITES[way], status(name))
+
+
+def test_a_write_that_finds_no_room_is_told_apart_and_one_that_shrinks_still_lands(
+    database: firestore.Client, wire_runs: FirestoreRuns
+) -> None:
+    run = database.collection(COLLECTION).document("brim")
+    there: Any = run.set({"status": "PENDING", "note": "x" * (2**20 - 100 - len(COLLECTION) - len("brim"))})
+    with pytest.raises(DocumentFull):
+        wire_runs.update("brim", Patch({"error": "y" * 100}), there.update_time)
+    wire_runs.update("brim", Patch({"status": "FAILED"}), there.update_time)
 
 
 @pytest.mark.parametrize(

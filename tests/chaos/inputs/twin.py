@@ -16,9 +16,10 @@ from google.cloud.firestore import DocumentReference, GeoPoint
 
 from emulator.firestore import limits, wire
 from emulator.firestore.changes import Change
+from emulator.firestore.errors import Refused
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch, apply
-from flowcore.ports import DOCUMENT_CALL, Conflict, Document
+from flowcore.ports import DOCUMENT_CALL, Conflict, Document, DocumentFull
 
 COLLECTION = "flow_runs"
 DOCUMENTS = "projects/demo-local/databases/(default)/documents"
@@ -53,7 +54,12 @@ class TwinRuns:
         if found is None or found.snapshot.update_time != update_time:
             raise Conflict(run_id)
         self.writes += 1
-        return self._store(run_id, apply(found.snapshot.document, patch))
+        try:
+            return self._store(run_id, apply(found.snapshot.document, patch))
+        except Refused as refused:
+            if "maximum" in str(refused):
+                raise DocumentFull(run_id) from refused
+            raise
 
     def due(self, now: datetime) -> Iterator[Snapshot]:
         return iter([found for found in self._all() if _is_due(found.document, now)])

@@ -100,8 +100,8 @@ def _broken(case: Case, seed: str) -> list[str]:
     raise AssertionError(f"{seed}: nothing but what Firestore refuses")
 
 
-DOCUMENTS = Battery("bad input: run documents", 9_000, 3.0, each("bad input: run documents", a_document))
+DOCUMENTS = Battery("bad input: run documents", 9_000, 4.0, each("bad input: run documents", a_document))
 EVENTS = Battery("bad input: events", 3_000, 2.0, each("bad input: events", an_event))
-MATERIAL = Battery("bad input: artifacts", 7_000, 2.5, each("bad input: artifacts", some_material))
+MATERIAL = Battery("bad input: artifacts", 7_000, 5.0, each("bad input: artifacts", some_material))
 REQUESTS = Battery("bad input: requests", 5_000, 0.5, each("bad input: requests", a_request))
 BATTERIES = (DOCUMENTS, EVENTS, MATERIAL, REQUESTS)

@@ -29,6 +29,7 @@ def of_run(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         yield f"the run is stuck: its status is {after.get('status')!r:.60}"
     yield from _of_error("the run", before.get("error"), after.get("error"))
     invalid = isinstance(after.get("error"), Mapping) and after["error"].get("code") == "FLOW_RUN_INVALID"
+    without_words = after.get("status") == "FAILED" and not after.keys() & {"error", "finishedAt"}  # no room for any
     steps = after.get("steps")
     for step_id, step in steps.items() if isinstance(steps, Mapping) else ():
         if not isinstance(step, Mapping):
@@ -36,7 +37,12 @@ def of_run(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         old = before["steps"].get(step_id) if isinstance(before.get("steps"), Mapping) else None
         old = old if isinstance(old, Mapping) else {}
         yield from _of_error(f"step {step_id!r:.40}", old.get("error"), step.get("error"))
-        if not invalid and before.get("status") not in TERMINAL and step.get("status") not in _ENDED:
+        if (
+            not invalid
+            and not without_words
+            and before.get("status") not in TERMINAL
+            and step.get("status") not in _ENDED
+        ):
             yield f"step {step_id!r:.40} is stuck: {step.get('status')!r:.60}"
 
 

@@ -135,7 +135,9 @@ def in_the_log(text: str) -> Iterator[str]:
 
 
 def in_the_page(text: str) -> Iterator[str]:
-    if text.strip() and skeleton_with(text) != HARMLESS:
+    # What looks like an object has a row among the objects, as any object has.
+    harmless = skeleton_with("gs://bucket/object") if text.startswith("gs://") else HARMLESS
+    if text.strip() and skeleton_with(text) != harmless:
         yield "a text changed the elements of the page"
 
 

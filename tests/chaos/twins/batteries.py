@@ -107,7 +107,7 @@ def _outcome(name: str, tally: Tally) -> Outcome:
 
 
 BATTERIES = (
-    Battery("twins: storms", 100_000, 0.3, lambda order: judged_by_all_cores("storms", order)),
-    Battery("twins: pairs", PAIRS, 0.1, lambda order: judged_by_all_cores("pairs", order)),
-    Battery("twins: dropped", 2_000, 0.02, lambda order: judged_by_all_cores("dropped", order)),
+    Battery("twins: storms", 100_000, 14.0, lambda order: judged_by_all_cores("storms", order)),
+    Battery("twins: pairs", PAIRS, 3.0, lambda order: judged_by_all_cores("pairs", order)),
+    Battery("twins: dropped", 2_000, 1.0, lambda order: judged_by_all_cores("dropped", order)),
 )

@@ -8,5 +8,6 @@ and pairs of points (`batteries`), `storms` at random, events that never come (`
 
 A seed is the same plan of faults every time; what it leads to also depends on the machine. Clocks of functions differ
 by up to the margin of a lease, through `wrong_clock`, and never by more: what happens then is the twins' to find out,
-who can say when exactly a lease ends under a worker.
+who can say when exactly a lease ends under a worker. Of cases that went wrong build/chaos keeps what the platform said,
+and its history.
 """

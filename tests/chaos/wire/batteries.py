@@ -104,5 +104,5 @@ BATTERIES = (
     Battery("wire: matrix", EVERY_POINT, 6.0, lambda order: run("wire: matrix", every_point, order)),
     Battery("wire: pairs", 300, 8.0, lambda order: run("wire: pairs", pairs, order)),
     Battery("wire: dropped", 60, 2.0, lambda order: run("wire: dropped", dropped, order)),
-    Battery("wire: storms", 2_000, 40.0, storms),
+    Battery("wire: storms", 2_000, 28.0, storms),
 )

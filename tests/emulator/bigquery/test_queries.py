@@ -1,11 +1,14 @@
 """What is asked is what is answered: parameters, types, names, and refusals that say where."""
 
 import math
+import subprocess
+import sys
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import pytest
+import requests
 from google.api_core.exceptions import BadRequest, MethodNotImplemented, NotFound
 from google.cloud import bigquery
 from google.cloud.bigquery import ArrayQueryParameter, ScalarQueryParameter
@@ -82,6 +85,16 @@ def test_a_value_that_is_not_of_its_type_is_refused(client: bigquery.Client) -> 
     with pytest.raises(BadRequest) as caught:
         ask(client, "SELECT @n", ScalarQueryParameter("n", "INT64", "many"))
     assert caught.value.errors[0]["reason"] == "invalidQuery"
+
+
+@pytest.mark.parametrize(
+    "parameter", [{}, {"name": "n", "parameterType": {"type": "INT64"}}, {"parameterType": 3, "parameterValue": {}}, 7]
+)
+def test_a_parameter_of_no_shape_is_refused(server: BigQueryServer, parameter: object) -> None:
+    wish = {"query": "SELECT 1", "useLegacySql": False, "queryParameters": [parameter]}
+    with requests.post(f"{server.url}/bigquery/v2/projects/p/queries", json=wish, timeout=10) as answered:
+        assert answered.status_code == 400
+        assert "queryParameters" in answered.json()["error"]["message"]
 
 
 # --- values -----------------------------------------------------------------------------------------------
@@ -219,3 +232,11 @@ def test_one_query_is_one_call(client: bigquery.Client, server: BigQueryServer) 
     ask(client, "SELECT 1")
     assert [tuple(call) for call, _ in server.faults.calls.items()] == [("bigquery", "jobs.query", "demo")]
     assert server.faults.calls.count("bigquery") == 1
+
+
+def test_two_first_queries_at_once_find_the_whole_language() -> None:
+    """A dialect that sqlglot loads when it is first wanted is seen half-made by the second who wants it."""
+    names = "{f'sqlglot.dialects.{name}' for name in ('bigquery', 'duckdb')}"
+    loaded = f"import sys, emulator.bigquery; print({names} <= sys.modules.keys())"
+    said = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, timeout=60)
+    assert said.stdout == "True\n"
