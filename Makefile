@@ -21,7 +21,7 @@ demo: $(STAMP) ## the whole system once, on this machine: six functions, one mar
 
 test: lint ## everything a push has to pass: style, types, import contracts, docs, behaviour
 	@echo "tests"
-	@$(PY) -m pytest -n auto --dist loadfile
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP) ## style and types only
 	@echo "style"

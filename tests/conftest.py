@@ -14,12 +14,17 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+# It comes first, so that at the end nobody waits for it.
+LONGEST = "test_readme.py"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "acceptance(*rows): the rows of the acceptance list that this test shows")
     config.addinivalue_line("markers", "long: takes minutes; runs only when asked for with `-m long`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name != LONGEST)
     if "long" not in str(config.getoption("-m")):
         for item in items:
             if item.get_closest_marker("long"):
