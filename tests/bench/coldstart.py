@@ -208,7 +208,7 @@ def _floor(function: Deployable, folder: Path) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench-coldstart", description=__doc__)
-    parser.add_argument("--runs", type=int, default=7, help="of each kind; the best counts (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=15, help="of each kind; the best counts (default: %(default)s)")
     parser.add_argument("functions", nargs="*", help="only these")
     options = parser.parse_args()
     for source in ("flowcore", "functions"):
