@@ -62,14 +62,14 @@ class Material:
         return told | ({"report_gcs_uris": [report.uri for report in self.reports]} if self.reports else {})
 
 
-def gather(ctx: StepContext, inputs: Inputs, size_of: SizeOf | None) -> Material:
+def gather(ctx: StepContext, inputs: Inputs, size_of: SizeOf) -> Material:
     return _Reader(ctx, size_of).gathered(inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     ctx: StepContext
-    size_of: SizeOf | None
+    size_of: SizeOf
 
     def gathered(self, inputs: Inputs) -> Material:
         # What the document says is looked at first: a wrong name costs no read.
@@ -153,9 +153,8 @@ class _Reader:
         return EarlierReport(origin, uri, canonical_json(output).decode())
 
     def _bounded(self, uri: str, place: str, most: int) -> bytes:
-        size_of = self.size_of
-        if size_of is not None:
-            _check_size(uri, place, self.ctx.patiently("gcs_read", lambda timeout: size_of(uri, timeout)), most)
+        size = self.ctx.patiently("gcs_read", lambda timeout: self.size_of(uri, timeout))
+        _check_size(uri, place, size, most)
         content = self.ctx.read(uri)
         _check_size(uri, place, len(content), most)  # stored compressed, it was smaller
         return content

@@ -26,8 +26,8 @@ class Desk:
     documents: Documents
     model: Model
     provider_seconds: float
+    size_of: SizeOf
     allowed_models: Collection[str] = ()
-    size_of: SizeOf | None = None  # None: how large an object is shows when it is read
 
 
 def write_report(ctx: StepContext, inputs: Inputs, desk: Desk) -> Artifact:

@@ -147,7 +147,10 @@ class Stage:
         return export_charts(ctx, inputs, Studio(self.shelf, "Etc/UTC", renderer))
 
     def _report(self, ctx: StepContext, inputs: ReportInputs) -> Artifact:
-        return write_report(ctx, inputs, Desk(self.shelf, Oracle(self.answer), 60.0))
+        return write_report(ctx, inputs, Desk(self.shelf, Oracle(self.answer), 60.0, self._size))
+
+    def _size(self, uri: str, timeout: float) -> int:
+        return len(self.artifacts.read(uri, timeout))
 
     @contextmanager
     def _opened(self, name: str, timeout: float) -> Iterator[BinaryIO]:
