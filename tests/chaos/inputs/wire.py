@@ -124,16 +124,17 @@ def documents(session: Session, seeds: list[str]) -> Iterator[str]:
     session.renew()
     there = set(session.system.objects())
     before: dict[str, dict[str, Any]] = {}
+    came_from: dict[str, str] = {}
     for number, seed in enumerate(seeds):
         odd = strange(Hostile(seed))
         run_id = f"r{number}" if odd.run_id == RUN_ID else f"{odd.run_id[:1300]}{number}"
         own = {**odd.document, "runId": run_id} if odd.document.get("runId") == odd.run_id else odd.document
         if session.written(run_id, own):
-            before[run_id] = own
+            before[run_id], came_from[run_id] = own, seed
     session.played_out([run_id for run_id, document in before.items() if "status" in document])
-    for number, (run_id, document) in enumerate(before.items()):
+    for run_id, document in before.items():
         found = verdict.of_run(run_id, document, session.document(run_id))
-        yield from (f"{seeds[number]}: {broken}" for broken in found)
+        yield from (f"{came_from[run_id]}: {broken}" for broken in found)
     yield from (f"{seeds[0]} and the next: {broken}" for broken in session.broken(list(before), there))
 
 
