@@ -8,7 +8,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any, Final
+
+# It names itself on the guardian's line, which is its input, before it becomes the program.
+NAMED: Final = 'echo "+$$" >&0; exec "$@" </dev/null'
 
 
 class Guardian:
@@ -23,18 +28,20 @@ class Guardian:
             start_new_session=True,  # or Ctrl-C would end it first
         )
 
-    def watch(self, group: int) -> None:
-        self._say(f"+{group}\n")
+    def spawn(self, command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
+        """Start a program in a process group of its own. It is watched from its first moment, whatever becomes of us:
+        the line ends for the guardian when nobody holds it any more, and until it has named itself the program does."""
+        watched = ["/bin/sh", "-c", NAMED, "sh", *command]
+        return subprocess.Popen(  # noqa: S603 - running it is the point
+            watched, stdin=self._process.stdin, start_new_session=True, text=True, errors="replace", **options
+        )
 
     def release(self, group: int) -> None:
-        self._say(f"-{group}\n")
+        if self._process.stdin:
+            self._process.stdin.write(f"-{group}\n")
 
     def dismiss(self) -> None:
         self._process.communicate()
-
-    def _say(self, line: str) -> None:
-        if self._process.stdin:
-            self._process.stdin.write(line)
 
 
 def main() -> None:

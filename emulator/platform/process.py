@@ -154,18 +154,13 @@ class Process:
         return self._stopping.is_set()
 
     def _spawned(self) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(  # noqa: S603 - running it is the point
+        process = self._guard.spawn(
             self._program.command,
             cwd=self._program.folder,
             env=self._program.environment,
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
         )
-        self._guard.watch(process.pid)
         threading.Thread(target=self._relay, args=(process,), daemon=True).start()
         return process
 

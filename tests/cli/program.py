@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-FLOW = [sys.executable, "-m", "flowcore.cli"]
+# What people type. `python -m` is not quite that: after a Ctrl-C that met code made from text, as while a dataclass is
+# imported, Python ends by the signal, whatever exit code was chosen.
+FLOW = [str(Path(sys.executable).with_name("flow"))]
 # Where tests run in the background, Ctrl-C is ignored, and children inherit that.
 ATTENTIVE = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from flowcore.cli import main; main()"

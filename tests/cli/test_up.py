@@ -141,7 +141,7 @@ def test_a_program_gets_one_line_when_it_is_ready(tmp_path: Path) -> None:
 
 def test_an_impatient_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import time\ntime.sleep(60)\n")
-    command = [sys.executable, "-m", "flowcore.cli", "up", "--function", "slow=.:answer"]
+    command = [*FLOW, "up", "--function", "slow=.:answer"]
     with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True) as process:
         while not (tmp_path / ".flow" / "platform.json").exists():
             assert process.poll() is None
