@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.twins.dropped import Silenced
 from tests.chaos.twins.pairs import Ambush, Walk, all_pairs, broken_by
 from tests.chaos.twins.reading import each_document_once
@@ -79,12 +79,14 @@ def judged(name: str, order: Order, kernel: Kernel | None = None) -> Outcome:
 
 
 def judged_by_all_cores(name: str, order: Order) -> Outcome:
-    tally, firsts = Tally(), range(0, order.cases, PART)
+    tally, progress = Tally(), Progress(f"twins: {name}", order.cases)
+    firsts = range(0, order.cases, PART)
     context = multiprocessing.get_context("spawn")  # a fork would copy the locks of whatever threads there are
     with ProcessPoolExecutor(PROCESSES, context) as pool:
         parts = [pool.submit(_part, name, order, first, min(first + PART, order.cases), Kernel()) for first in firsts]
         for part in parts:
             tally.add(part.result())
+            progress.tell(tally.cases, len(tally.violations))
     return _outcome(name, tally)
 
 
