@@ -6,14 +6,41 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.chaos.batteries import BATTERIES
 from tests.chaos.battery import Battery, Order, Outcome
 
 REPORT = Path("build/chaos.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table; fewer cases than `planned` is a battery that the time has cut short."""
+
+    outcome: Outcome
+    planned: int
+    seconds: int
+
+    @property
+    def cut_short(self) -> bool:
+        return self.outcome.cases < self.planned
+
+    def __str__(self) -> str:
+        name, cases, fired, violations = self.outcome.name, *self.figures
+        mark = f"  of {self.planned:,}" if self.cut_short else ""
+        return f"{name:<44}{cases:>10,}{fired:>14,}{violations:>12}{self.seconds:>10}{mark}"
+
+    @property
+    def figures(self) -> tuple[int, int, int]:
+        return self.outcome.cases, self.outcome.faults_fired, len(self.outcome.violations)
+
+    def told(self) -> dict[str, object]:
+        plain = {**asdict(self.outcome), "violations": len(self.outcome.violations)}
+        return {**plain, "planned": self.planned, "seconds": self.seconds}
 
 
 def main() -> None:
@@ -26,33 +53,46 @@ def main() -> None:
     chosen = [each for each in BATTERIES if any(word in each.name for word in wanted)]
     if not chosen:
         sys.exit(f"no such battery; there are: {', '.join(each.name for each in BATTERIES)}")
-    outcomes = run(chosen, options.seed, options.minutes * 60)
-    violations = [violation for outcome in outcomes for violation in outcome.violations]
-    REPORT.parent.mkdir(exist_ok=True)
-    told = [{**asdict(outcome), "violations": len(outcome.violations)} for outcome in outcomes]
-    REPORT.write_text(json.dumps({"batteries": told, "violations": len(violations), "seed": options.seed}, indent=2))
-    for violation in violations:
-        print(violation)
+    rows: list[Row] = []
+    print(f"{'battery':<44}{'cases':>10}{'faults fired':>14}{'violations':>12}{'seconds':>10}", flush=True)
+    for row in run(chosen, options.seed, options.minutes * 60):
+        rows.append(row)
+        print(row, *row.outcome.figures, sep="\n  ", flush=True)
+        write(rows, options.seed)  # each time: an hour's work is not lost with the battery that follows
+    cases, fired, violations = (sum(column) for column in zip(*(row.figures for row in rows), strict=True))
+    print(f"{'all of them':<44}{cases:>10,}{fired:>14,}{violations:>12}{sum(row.seconds for row in rows):>10}")
+    for row in rows:
+        for violation in row.outcome.violations:
+            print(violation)
+    if short := [row.outcome.name for row in rows if row.cut_short]:
+        print(f"cut short, as there were only {options.minutes:g} minutes: {', '.join(short)}; more: --minutes")
     sys.exit(1 if violations else 0)
 
 
-def run(chosen: Sequence[Battery], seed: int, seconds: float) -> list[Outcome]:
-    print(f"{'battery':<44}{'cases':>10}{'faults fired':>14}{'violations':>12}{'seconds':>10}", flush=True)
+def run(chosen: Sequence[Battery], seed: int, seconds: float) -> Iterator[Row]:
     ends = time.monotonic() + seconds
-    outcomes = []
     for number, battery in enumerate(chosen):
         began = time.monotonic()
         rest = sum(each.share for each in chosen[number:])
         # What a quick battery leaves over is shared by those that follow.
         order = Order(seed, battery.cases, began + (ends - began) * battery.share / rest)
-        outcome = battery.run(order)
-        outcomes.append(outcome)
-        print(
-            f"{outcome.name:<44}{outcome.cases:>10,}{outcome.faults_fired:>14,}{len(outcome.violations):>12}"
-            f"{time.monotonic() - began:>10.0f}",
-            flush=True,
-        )
-    return outcomes
+        outcome = _outcome(battery, order)
+        yield Row(outcome, battery.cases, round(time.monotonic() - began))
+
+
+def _outcome(battery: Battery, order: Order) -> Outcome:
+    try:
+        return battery.run(order)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others have their turn
+        traceback.print_exc()
+        return Outcome(battery.name, 0, 0, (f"{battery.name}: the battery itself broke: {error!r}",))
+
+
+def write(rows: Sequence[Row], seed: int) -> None:
+    violations = sum(len(row.outcome.violations) for row in rows)
+    told = {"batteries": [row.told() for row in rows], "violations": violations, "seed": seed}
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(json.dumps(told, indent=2))
 
 
 if __name__ == "__main__":

@@ -16,10 +16,13 @@ BETWEEN_WORDS = 10.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
+    """`figures` are what was measured besides, in words."""
+
     name: str
     cases: int
     faults_fired: int
     violations: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

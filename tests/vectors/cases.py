@@ -13,7 +13,7 @@ from flowcore.domain.model import Run, Snapshot
 from flowcore.domain.moves import Failed, Succeeded
 from flowcore.domain.parse import parse_run
 from flowcore.domain.patch import DELETE, Patch
-from flowcore.domain.plan import plan
+from flowcore.domain.plan import ended_without_words, plan
 from flowcore.engine.advance import Advance
 from flowcore.engine.event import Ignored, parse_event
 from flowcore.testing.stores import MemoryRuns
@@ -81,6 +81,8 @@ def replay(vector: Vector) -> Patch | Refusal:
     match vector.operation:
         case "plan":
             return plan(vector.run, now)
+        case "full":
+            return ended_without_words(vector.run)
         case "claim":
             ttl = timedelta(seconds=case["ttlSeconds"])
             return lifecycle.claim(vector.run, case["stepType"], case["token"], now, ttl)

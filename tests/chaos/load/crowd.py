@@ -11,7 +11,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,7 @@ from flowcore.cli.seeding import seeds
 from flowcore.cli.world import BUCKET
 from flowcore.contracts.flows import instantiate
 from flowcore.testing.builders import a_run, a_step
-from tests.chaos.battery import Battery, Order, Outcome
+from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.load.weighing import Weights
 
 NAME: Final = "load: runs at once"
@@ -52,15 +52,17 @@ class Figures:
     commits: int = 0
     deliveries: int = 0
     failed_deliveries: int = 0
-    peaks: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, tuple[int, int]] = field(default_factory=dict)  # at most, and its growth in the second half
 
     def told(self) -> str:
         lost = self.commits - self.writes
-        peaks = ", ".join(f"{name} {size // 2**20} MiB" for name, size in self.peaks.items())
+        memory = ", ".join(
+            f"{name} {most // 2**20} {more / 2**20:+.0f} MiB" for name, (most, more) in self.memory.items()
+        )
         return (
             f"{self.runs} runs, {self.steps} steps in {self.seconds:.1f} s ({self.steps / self.seconds:.0f} steps/s); "
             f"{self.writes / self.steps:.2f} writes a step, {lost} lost to conflicts ({lost / self.commits:.1%}); "
-            f"{self.deliveries} deliveries, {self.failed_deliveries} of them failed; {peaks}"
+            f"{self.deliveries} deliveries, {self.failed_deliveries} of them failed; {memory}"
         )
 
 
@@ -96,8 +98,9 @@ class Crowd:
 
     def ended(self, ends: float) -> None:
         """Wait, with a sweep now and then as Cloud Scheduler would, until all have or nothing moves any more."""
-        moved, last = time.monotonic(), -1
-        while time.monotonic() < ends and self.open_runs():
+        moved, last, progress = time.monotonic(), -1, Progress(NAME, self.figures.runs)
+        while time.monotonic() < ends and (unfinished := self.open_runs()):
+            progress.tell(self.figures.runs - len(unfinished), 0)
             self.platform.settled(2.0)
             if (written := self.platform.firestore.sequence) != last:
                 moved, last = time.monotonic(), written
@@ -141,15 +144,10 @@ def _market(definition: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def hosts() -> list[Function]:
-    """Each function hears of the runs that it may have work in; the orchestrator and sweep, of all."""
+    """All that a deployment has, each told of every change of every run; and one more, for the steps without a cost."""
     cheap = Path(__file__).parent / "cheap"
-    own = Function("cheap", cheap, "cheap", "flow_runs/load*", environment={"ARTIFACTS_BUCKET": BUCKET})
-    workers = ("worker_ohlcv_export", "worker_charts", "worker_llm_report")
-    return [own] + [
-        replace(function, pattern="flow_runs/market*") if function.name in workers else function
-        for function in functions()
-        if function.name != "start_flow"
-    ]
+    own = Function("cheap", cheap, "cheap", "flow_runs/{runId}", environment={"ARTIFACTS_BUCKET": BUCKET})
+    return [own, *functions()]
 
 
 def run(order: Order) -> Outcome:
@@ -170,16 +168,16 @@ def run(order: Order) -> Outcome:
         figures.deliveries = platform.faults.calls.count("eventarc")
         outcomes = Counter(note.detail["outcome"] for note in platform.faults.history.of("event"))
         figures.failed_deliveries = sum(count for outcome, count in outcomes.items() if outcome != "delivered")
-        figures.peaks = {name: weights.peak(name) for name in weights.samples}
+        figures.memory = {name: (weights.peak(name), weights.growth(name)) for name in weights.samples}
         violations = list(crowd.verdict())
         for name in () if few else weights.samples:  # a few runs only show what is imported
             most = PLATFORM_GROWTH if name == "platform" else GROWTH
+            if name != "platform" and platform.functions[name].restarts:
+                violations.append(f"{name} died and was started again")
             if weights.growth(name) > most:
                 violations.append(f"{name} grew by {weights.growth(name) // 2**20} MiB in the second half")
-        print(f"  {figures.told()}")
-    return Outcome(
-        NAME, order.cases, figures.commits - figures.writes, tuple(f"{NAME}: {broken}" for broken in violations)
-    )
+    conflicts = figures.commits - figures.writes
+    return Outcome(NAME, order.cases, conflicts, tuple(f"{NAME}: {broken}" for broken in violations), (figures.told(),))
 
 
 BATTERIES = (Battery(NAME, 1_000, 6.0, run),)

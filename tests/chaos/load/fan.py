@@ -65,8 +65,8 @@ def run(order: Order) -> Outcome:
             after = _played(system, clock, order)
             seconds = (time.monotonic() - began) * SCALE
             violations = _broken(system, after, order.cases)
-            _tell(system, after, order.cases, seconds, limit.fired)
-    return Outcome(NAME, order.cases, limit.fired, tuple(f"{NAME}: {broken}" for broken in violations))
+            figures = _figures(system, order.cases, seconds, limit.fired)
+    return Outcome(NAME, order.cases, limit.fired, tuple(f"{NAME}: {broken}" for broken in violations), (figures,))
 
 
 def _played(system: System, clock: FastClock, order: Order) -> dict[str, Any]:
@@ -98,14 +98,16 @@ def _broken(system: System, after: dict[str, Any], count: int) -> list[str]:
     return found
 
 
-def _tell(system: System, after: dict[str, Any], count: int, seconds: float, turned_away: int) -> None:
+def _figures(system: System, count: int, seconds: float, turned_away: int) -> str:
     writes = len(system.writes(RUN)) - 1
     commits = system.calls("firestore", "Commit", f"*{RUN}")
     failed = [
         outcome for name in ("advance_flow", "cheap") for outcome in system.outcomes(name) if outcome != "delivered"
     ]
-    figures = f"{count} steps in {seconds:.0f} s of its own time; {writes / count:.2f} writes a step, {commits} commits"
-    print(f"  {figures}, {turned_away} turned away by the limit, {len(failed)} deliveries that failed")
+    return (
+        f"{count} steps in {seconds:.0f} s of its own time; {writes / count:.2f} writes a step, {commits} commits, "
+        f"{turned_away} turned away by the limit; {len(failed)} deliveries failed and came again"
+    )
 
 
 BATTERIES = (Battery(NAME, 100, 2.0, run),)
