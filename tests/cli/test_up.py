@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.cli.program import FLOW, flow, up
+from tests.cli.program import ATTENTIVE, FLOW, flow, up
 from tests.emulator.firestore.client import connected
 from tests.emulator.platform.sockets import a_free_base, bound
 from tests.emulator.platform.toy_function import ASKED, TOY
@@ -141,7 +141,7 @@ def test_a_program_gets_one_line_when_it_is_ready(tmp_path: Path) -> None:
 
 def test_an_impatient_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import time\ntime.sleep(60)\n")
-    command = [*FLOW, "up", "--function", "slow=.:answer"]
+    command = [sys.executable, "-c", ATTENTIVE, "up", "--function", "slow=.:answer"]
     with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True) as process:
         while not (tmp_path / ".flow" / "platform.json").exists():
             assert process.poll() is None
