@@ -12,7 +12,7 @@ from emulator.faults.http import mounted
 from emulator.gemini import errors
 from emulator.gemini.answers import Answer, limited, spoiled
 from emulator.gemini.errors import GeminiError, invalid
-from emulator.gemini.prompt import Prompt, parse
+from emulator.gemini.prompt import Prompt, outline, parse
 from emulator.gemini.schema import instance
 from emulator.gemini.script import Script
 from emulator.gemini.words import Words
@@ -26,6 +26,7 @@ MODELS: Final = {
     "gemini-pro-latest": "gemini-3.1-pro-preview",
 }
 PATH: Final = re.compile(r"/(?P<version>v1|v1beta)/models(?:/(?P<model>[^/:]+)(?::(?P<method>\w+))?)?")
+GENERATING: Final = ("generateContent", "streamGenerateContent")
 PIECES: Final = 5
 
 
@@ -53,6 +54,8 @@ class Api:
         if not match:
             raise GeminiError(404, "NOT_FOUND", f"{request.method} {request.path} was not found on this server.")
         version, model, method = match["version"], match["model"], match["method"] or "get"
+        if method in GENERATING:
+            self._faults.history.record("question", "gemini", method, model, **_outline(request))
         with self._faults.call("gemini", method if model else "list", model or "models") as fault:
             self._let_in(request)
             if model is None:
@@ -71,7 +74,7 @@ class Api:
             case "POST", "countTokens":
                 prompt = parse(_json(request))
                 return Reply.json({"totalTokens": prompt.text_tokens + prompt.image_tokens})
-            case "POST", "generateContent" | "streamGenerateContent":
+            case "POST", _ if method in GENERATING:
                 return self._generated(request, model, method, fault)
         return None
 
@@ -85,6 +88,7 @@ class Api:
             model,
             finish=answer.blocked or answer.finish,
             shape=fault.shape,
+            **_outline(request),
             **answer.usage(),
         )
         if fault.shape == "non_json":
@@ -123,6 +127,14 @@ class Api:
                 raise invalid('A line of the script is {"say": text or value, "when": "…", "times": 1}.')
             self._script.say(wish["say"], when=wish.get("when", ""), times=wish.get("times", 1))
         return Reply.json({})
+
+
+def _outline(request: Request) -> dict[str, list[str]]:
+    """For the history: before any fault, because what comes of a question is no matter there."""
+    try:
+        return outline(request.json())
+    except ValueError:
+        return outline(None)
 
 
 def _json(request: Request) -> Any:

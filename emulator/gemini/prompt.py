@@ -15,6 +15,7 @@ from emulator.gemini.errors import invalid
 
 TOKEN_CHARACTERS: Final = 4
 IMAGE_TOKENS: Final = 258
+BLOCK: Final = re.compile(r"^<(\w+)[ >]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,19 @@ def parse(body: Any) -> Prompt:
     except (AttributeError, TypeError, ValueError, RecursionError):
         # A text where a list belongs, or the like: the service's own front end knows every type, and refuses.
         raise invalid("Invalid JSON payload received. A field has a value of another type.") from None
+
+
+def outline(body: Any) -> dict[str, list[str]]:
+    """What a question is known by, and not a word of what it asks: its stop sequences, and the names of its blocks.
+
+    Of a question that nobody can read, nothing.
+    """
+    try:
+        texts = [str(field(part, "text") or "") for content in field(body, "contents") for part in _parts(content)]
+        stops = [str(stop) for stop in field(field(body, "generationConfig"), "stopSequences") or ()]
+    except TypeError:
+        return {"stops": [], "blocks": []}
+    return {"stops": stops, "blocks": [name for text in texts for name in BLOCK.findall(text)]}
 
 
 def _parsed(body: dict[str, Any]) -> Prompt:

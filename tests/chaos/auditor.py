@@ -5,15 +5,17 @@ its verdict at the end. What it holds a system to:
 
 - a step has one claimant at a time, a token claims one step, and a lease is not taken away before it ends;
 - every write is a legal move (`transitions`), and nothing but runs and the known counters is written;
-- an object is created once, under a name that follows from run and step, and belongs to a step that exists; an image
-  also belongs to a manifest, once the step has succeeded;
+- an object is created once, under a name that a step of its type has, and belongs to a step that exists; an image was
+  asked for, and belongs to a manifest, once the step has succeeded;
 - SUCCEEDED points at its object, which was there first;
-- a paid call belongs to a claim that looked for the object in vain, one for each claim and one more to repair what was
-  no good;
+- a paid call belongs to a claim that looked for the object in vain, one for each claim and object, and one more to
+  repair what was no good; an answer that a filter has stopped is not repaired;
 - every run ends, if whoever asks says that it should have.
 
-A call on the wire does not say whose it is. The twins' calls do (`token`, `run`, `step`), and are judged one by one;
-the platform's are counted against what all claims together were entitled to.
+The twins' calls say whose they are (`token`), and are judged one by one. A question to the platform's model is known by
+its stop sequences, which the profile of its step has too: it is counted against what the claims of the steps with these
+stop sequences were entitled to. If no two steps have the same, that is one step of one run. A chart that was bought on
+the platform is nobody's: those are counted against all that were looked for in vain.
 """
 
 from __future__ import annotations
@@ -30,8 +32,13 @@ from tests.chaos.transitions import FINISHED, Document, changed_steps, moment, o
 
 RUNS = "flow_runs"
 COUNTERS = ("chart_img_accounts_usage",)
+PAID_BY_A_STEP = ("gemini", "chart_img", "bigquery")
 ASKING = ("generateContent", "streamGenerateContent")
-PAID_TYPE = "LLM_REPORT"
+PAID_TYPE, CHART_TYPE = "LLM_REPORT", "CHART_EXPORT"
+REPAIR = "repair"  # the block that a second question has, and a first one has not
+# Answers that are not mended: a filter has stopped them, or they are none.
+FINAL = ("safety", "blocked_prompt", "non_json")
+CHART_TRIES = 3  # of one chart, inside one claim
 
 _EVIDENCE = re.compile(r"manifest\.attempt-(\d+)\.json")
 _AT_WORK = ("PENDING", "READY", "RUNNING")
@@ -56,6 +63,9 @@ class Recorded(Protocol):
     def detail(self) -> Mapping[str, Any]: ...
 
 
+Marks = tuple[str, ...]  # the stop sequences of a question
+
+
 class Claim(NamedTuple):
     run: str
     step: str
@@ -64,20 +74,26 @@ class Claim(NamedTuple):
 
 @dataclass(slots=True)
 class Auditor:
-    """`skew`: how far clocks may differ; None when the clock of whoever ends leases was moved on purpose."""
+    """`skew`: how far clocks may differ; None when they differ by more, and leases end when they like.
+
+    Two marks in a write's detail excuse it: `by_hand`, an operator's, and `ahead`, by somebody who put their own clock
+    forward because nobody was at work any more.
+    """
 
     skew: timedelta | None = timedelta(seconds=60)
-    operators: bool = False  # whether any write may be an operator's; a twin's write says so itself
     broken: list[str] = field(default_factory=list)
     runs: dict[str, Document] = field(default_factory=dict)
     objects: dict[str, float] = field(default_factory=dict)  # names, without their bucket
     claims: dict[str, Claim] = field(default_factory=dict)  # by token
     taken_away: set[str] = field(default_factory=set)  # tokens whose claim somebody else has ended
     claims_of: Counter[tuple[str, str]] = field(default_factory=Counter)  # by run and step
-    asked_by: Counter[str] = field(default_factory=Counter)  # paid calls, by token
-    asked_by_nobody: int = 0
-    spoiled: int = 0  # answers that a fault has made unfit: each of them may be repaired
-    _in_vain: dict[str, bool] = field(default_factory=dict)  # by token: whether its last look found nothing
+    paid_by: Counter[tuple[str, str]] = field(default_factory=Counter)  # by token and object
+    asked: Counter[Marks] = field(default_factory=Counter)  # first questions
+    repairs: Counter[Marks] = field(default_factory=Counter)  # second ones
+    unfit: Counter[Marks] = field(default_factory=Counter)  # answers to first questions: each of them may be repaired
+    charts_bought: int = 0
+    _unheard: int = 0  # questions of which there is no call yet
+    _in_vain: dict[tuple[str, str], bool] = field(default_factory=dict)  # whether a token's last look found nothing
     _looks_in_vain: Counter[str] = field(default_factory=Counter)  # by object
 
     def hear(self, records: Iterable[Recorded]) -> Auditor:
@@ -87,12 +103,12 @@ class Auditor:
                     self._write(record)
                 case "object":
                     self._object(record)
-                case "call" if record.service == "gemini" and record.method in ASKING:
-                    self._paid(record)
+                case "question":
+                    self._question(record)
                 case "answer" if record.detail.get("shape"):
-                    self.spoiled += 1
-                case "call" if record.service == "storage" and record.method == "objects.get":
-                    self._look(record)
+                    self._spoiled(record)
+                case "call":
+                    self._call(record)
         return self
 
     def verdict(self, *, over: bool = True, read: Read | None = None) -> list[str]:
@@ -121,7 +137,7 @@ class Auditor:
             return
         self.runs[run_id] = after
         if before is not None:
-            for law in of_write(before, after, by_hand=record.detail.get("by_hand", self.operators)):
+            for law in of_write(before, after, by_hand=bool(record.detail.get("by_hand"))):
                 self._say(run_id, law)
             for name, old, new in changed_steps(before, after):
                 self._moved(record, run_id, name, old, new)
@@ -148,9 +164,10 @@ class Auditor:
             self.taken_away.add(held)
         if author and move == ("RUNNING", "FAILED") and author != held:
             self._say(where, f"was recorded as FAILED by {author}, and held by {held}")
-        if held and self.skew is not None and (move == ("RUNNING", "READY") or _says(new, "LEASE_EXPIRED")):
+        judged = self.skew is not None and not record.detail.get("ahead")
+        if held and judged and (move == ("RUNNING", "READY") or _says(new, "LEASE_EXPIRED")):
             ends, now = moment(old["lease"]["expiresAt"]), datetime.fromtimestamp(record.time, UTC)
-            if ends and ends > now + self.skew:
+            if ends and self.skew is not None and ends > now + self.skew:
                 self._say(where, f"lost its lease at {now}, but held it until {ends}")
         if move[1] == "SUCCEEDED" and name_of(run_id, name, new) not in self.objects:
             self._say(where, "is SUCCEEDED, but its object does not exist")
@@ -173,13 +190,23 @@ class Auditor:
             return "belongs to no step of any run"
         step_id, step = owner
         file = name.rpartition("/")[2]
+        if name == name_of(name.split("/")[1], step_id, step):
+            return None
+        if step["stepType"] != CHART_TYPE:
+            return f"is nothing that a {step['stepType']} leaves behind"
         evidence = _EVIDENCE.fullmatch(file)
-        if evidence and not 1 <= int(evidence[1]) <= int(step.get("attempt", 0)):
-            return f"is evidence of an attempt that {step_id} never made"
-        if file.endswith(".png") and step["status"] == "SUCCEEDED" and read:
+        if evidence:
+            made = 1 <= int(evidence[1]) <= int(step.get("attempt", 0))
+            return None if made else f"is evidence of an attempt that {step_id} never made"
+        if not file.endswith(".png") or file.removesuffix(".png") not in _asked_for(
+            step.get("inputs", {}).get("requests", ())
+        ):
+            return f"is nothing that {step_id} was asked for"
+        if step["status"] == "SUCCEEDED" and read:
             folder = name.removesuffix(file)
             manifests = [other for other in self.objects if other.startswith(folder + "manifest.")]
-            if not any(file.removesuffix(".png") in _asked_for(read(manifest)) for manifest in manifests):
+            known = (_asked_for(json.loads(read(manifest))["requested"]) for manifest in manifests)
+            if not any(file.removesuffix(".png") in charts for charts in known):
                 return "is an image that no manifest knows of"
         return None
 
@@ -188,7 +215,8 @@ class Auditor:
         steps = steps_of(self.runs[run_id]) if run_id in self.runs else {}
         match root, rest[:-2]:
             case ("charts", [step_id, _]) | ("runs", ["steps", step_id, _]) if step_id in steps:
-                return step_id, steps[step_id]
+                in_charts = steps[step_id]["stepType"] == CHART_TYPE
+                return (step_id, steps[step_id]) if (root == "charts") == in_charts else None
             case "runs", ["ohlcv", _] | ["reports", _, _]:
                 for step_id, step in steps.items():
                     if name_of(run_id, step_id, step) == name:
@@ -197,40 +225,80 @@ class Auditor:
 
     # --- calls -----------------------------------------------------------------------------------------------
 
-    def _look(self, record: Recorded) -> None:
-        name = record.resource.partition("/")[2]
+    def _call(self, record: Recorded) -> None:
         token = record.detail.get("token")
-        claim = self.claims.get(token) if token else None
-        if claim and name == name_of(claim.run, claim.step, self._step(claim)):
-            self._in_vain[claim.token] = name not in self.objects
+        if record.service == "storage" and record.method == "objects.get":
+            self._look(record, token)
+        elif token and record.service in PAID_BY_A_STEP:
+            self._paid(record, token)
+        elif record.service == "gemini" and record.method in ASKING:
+            self._unheard -= 1
+            if self._unheard < 0:
+                self._say(record.resource, "was asked, and nobody knows what")
+        elif record.service == "chart_img":
+            self._bought(record)
+
+    def _look(self, record: Recorded, token: str | None) -> None:
+        name = record.resource.partition("/")[2]
+        if token and token in self.claims:
+            self._in_vain[token, name] = name not in self.objects
         if name not in self.objects:
             self._looks_in_vain[name] += 1
 
-    def _paid(self, record: Recorded) -> None:
-        token = record.detail.get("token")
-        if token is None:
-            self.asked_by_nobody += 1
-            entitled = self.spoiled + sum(self._entitled(*owner) for owner in self.claims_of)
-            if self.asked_by_nobody > entitled:
-                self._say(record.resource, f"was asked {self.asked_by_nobody} times; {entitled} calls were due so far")
-            return
+    def _paid(self, record: Recorded, token: str) -> None:
+        """A call that says whose it is. A chart is paid for its image, which is looked for too."""
         claim = self.claims.get(token)
         if claim is None:
             self._say(record.resource, f"was paid by {token}, who claimed nothing")
             return
-        self.asked_by[token] += 1
         where = f"{claim.run}: {claim.step}"
-        if not self._in_vain.get(token):
-            self._say(where, f"{token} paid although the object was there, or without looking")
-        if self.asked_by[token] > 1 + bool(record.detail.get("repair")):
-            self._say(where, f"{token} paid {self.asked_by[token]} times")
+        main = paid_for = name_of(claim.run, claim.step, self._step(claim))
+        if record.service == "chart_img":
+            chart = record.resource.rpartition(" ")[2]
+            paid_for = f"{main.removesuffix('manifest.json')}{chart}.png"
+        for name in {main, paid_for}:
+            if not self._in_vain.get((token, name)):
+                self._say(where, f"{token} paid although {name} was there, or without looking")
+        self.paid_by[token, paid_for] += 1
+        if self.paid_by[token, paid_for] > 1 + bool(record.detail.get("repair")):
+            self._say(where, f"{token} paid {self.paid_by[token, paid_for]} times for {paid_for}")
+
+    def _question(self, record: Recorded) -> None:
+        self._unheard += 1
+        marks = _marks(record)
+        owners = [owner for owner in self.claims_of if self._marks_of(*owner) == marks]
+        where = f"{', '.join(f'{run_id}: {step_id}' for run_id, step_id in owners) or 'nobody'} {list(marks)}"
+        if REPAIR in record.detail["blocks"]:
+            self.repairs[marks] += 1
+            if self.repairs[marks] > self.unfit[marks]:
+                self._say(where, f"repaired {self.repairs[marks]} answers; {self.unfit[marks]} were no good")
+            return
+        self.asked[marks] += 1
+        due = sum(self._entitled(*owner) for owner in owners)
+        if self.asked[marks] > due:
+            self._say(where, f"asked {self.asked[marks]} times; {due} calls were due so far")
+
+    def _spoiled(self, record: Recorded) -> None:
+        if record.detail["shape"] not in FINAL and REPAIR not in record.detail["blocks"]:
+            self.unfit[_marks(record)] += 1
+
+    def _bought(self, record: Recorded) -> None:
+        self.charts_bought += 1
+        due = CHART_TRIES * sum(looks for name, looks in self._looks_in_vain.items() if name.endswith(".png"))
+        if self.charts_bought > due:
+            self._say(record.resource, f"{self.charts_bought} charts were bought; {due} were due so far")
 
     def _entitled(self, run_id: str, step_id: str) -> int:
         """How many claims of a step may have paid: those that looked for its object and did not find it."""
+        name = name_of(run_id, step_id, steps_of(self.runs[run_id])[step_id])
+        return min(self.claims_of[run_id, step_id], self._looks_in_vain[name])
+
+    def _marks_of(self, run_id: str, step_id: str) -> Marks | None:
+        """The stop sequences of a step's questions; None if it asks none."""
         step = steps_of(self.runs[run_id]).get(step_id, {}) if run_id in self.runs else {}
         if step.get("stepType") != PAID_TYPE:
-            return 0
-        return min(self.claims_of[run_id, step_id], self._looks_in_vain[name_of(run_id, step_id, step)])
+            return None
+        return tuple(step.get("inputs", {}).get("llm", {}).get("llmProfile", {}).get("stopSequences") or ())
 
     # --- the end ---------------------------------------------------------------------------------------------
 
@@ -273,6 +341,10 @@ def _says(thing: Document, code: str) -> bool:
     return bool(thing.get("error", {}).get("code") == code)
 
 
-def _asked_for(manifest: bytes) -> set[str]:
-    """The charts that a manifest knows of: made, or recorded as failed because nobody heard that they were stored."""
-    return {request["chartTemplateId"] for request in json.loads(manifest)["requested"]}
+def _asked_for(requests: Iterable[Document]) -> set[str]:
+    """Charts, by what a step was asked for; a manifest tells them all, also those that nobody heard were stored."""
+    return {request["chartTemplateId"] for request in requests}
+
+
+def _marks(record: Recorded) -> Marks:
+    return tuple(record.detail["stops"])

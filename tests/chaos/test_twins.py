@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from hashlib import sha256
 from random import Random
 
 import pytest
 
+from flowcore.domain.artifacts import Artifact
+from flowcore.engine.context import StepContext
 from tests.chaos.battery import Order
-from tests.chaos.twins.batteries import BATTERIES, PAIRS, judged
-from tests.chaos.twins.flows import a_flow, functions_for
-from tests.chaos.twins.pairs import all_pairs
-from tests.chaos.twins.simulation import Simulation
+from tests.chaos.twins import acting, pairs
+from tests.chaos.twins.batteries import BATTERIES, CASES, PAIRS, judged
+from tests.chaos.twins.pairs import KINDS, Ambushed, all_cases
 from tests.chaos.twins.stepping import Stage
-from tests.chaos.twins.storms import RUN_ID, Storm, Weather
-from tests.chaos.twins.world import Record, World
+from tests.chaos.twins.verdict import verdict
+from tests.chaos.twins.world import Outside, Record, World
 
 
 @pytest.mark.parametrize(
-    ("battery", "cases", "least"), [("storms", 120, 600), ("pairs", 120, 120), ("dropped", 40, 40)]
+    ("battery", "cases", "least"), [("storms", 120, 600), ("pairs", 120, 230), ("dropped", 40, 40)]
 )
 def test_nothing_is_broken_whatever_the_world_does(battery: str, cases: int, least: int) -> None:
     outcome = judged(battery, Order(seed=1, cases=cases, ends=time.monotonic() + 60))
@@ -27,9 +30,10 @@ def test_nothing_is_broken_whatever_the_world_does(battery: str, cases: int, lea
     assert outcome.faults_fired >= least
 
 
-def test_a_schedule_is_the_same_whenever_it_is_run() -> None:
+@pytest.mark.parametrize("battery", CASES)
+def test_a_case_is_the_same_whenever_it_is_run(battery: str) -> None:
     for number in range(10):
-        assert _history(number) == _history(number)
+        assert _history(battery, number) == _history(battery, number)
 
 
 def test_a_battery_stops_when_its_time_is_up() -> None:
@@ -37,18 +41,54 @@ def test_a_battery_stops_when_its_time_is_up() -> None:
 
 
 def test_every_pair_of_places_is_a_case() -> None:
-    with Stage() as stage:
-        assert len(all_pairs(stage)) == PAIRS
+    assert len(all_cases()) == len({*all_cases()}) == PAIRS
     assert PAIRS in {battery.cases for battery in BATTERIES}
 
 
-def _history(number: int) -> list[Record]:
-    chance = Random(number)
-    flow = a_flow(chance, RUN_ID)
-    world = World(chance)
-    storm = Storm(chance, Weather.drawn(chance, functions_for(flow)), world)
+def test_the_second_fault_of_a_pair_may_strike_the_recovery_from_the_first() -> None:
+    two_faults = [case for case in all_cases() if case[1:]]
+    firsts = {first.place for first, _ in two_faults}
+    later = {" ".join(second.place) for _, second in two_faults if second.place not in firsts}
+    for words in ("sweep query", "sweep update", "advance get", "EXPORT get", " FAILED", " PENDING", ".attempt-1.json"):
+        assert any(words in place for place in later), words
+    kinds = {(first.kind, second.kind) for first, second in two_faults}
+    assert len(kinds) == len(KINDS) ** 2
+
+
+def test_a_pair_of_which_one_fault_does_not_strike_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = next(case for case in all_cases() if case[1:])
+    never = second._replace(at=second.at + 1000)
+    monkeypatch.setattr(pairs, "all_cases", lambda: [(first, never)])
     with Stage() as stage:
-        simulation = Simulation(world, stage, storm, functions_for(flow))
-        simulation.put(RUN_ID, flow)
-        simulation.until_quiet()
-    return world.book
+        case = Ambushed("never/0", stage).run()
+    assert [law.rpartition(": ")[2] for law in case.violations] == ["only 1 of the faults struck"]
+
+
+def test_an_object_with_other_content_than_the_undisturbed_run_made_is_a_violation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A step that says something else in its second attempt."""
+
+    def changing(outside: Outside, ctx: StepContext, inputs: Mapping[str, object]) -> Artifact:
+        outside.pay(ctx.room(), "bigquery", "query", ctx.step.step_id)
+        return Artifact.json({"step": ctx.step.step_id} | ({"again": True} if ctx.step.attempt > 1 else {}))
+
+    dies = next(case for case in all_cases() if case[0].kind == "dies before" and case[0].place.method == "pay")
+    monkeypatch.setattr(pairs, "all_cases", lambda: [dies])
+    with Stage() as stage:
+        assert Ambushed("as it is/0", stage).run().violations == []
+        monkeypatch.setattr(acting, "_anything", changing)
+        (law,) = Ambushed("as it is/0", stage).run().violations
+    assert "ended as" in law
+    assert '"again": true' in law
+
+
+def test_an_object_that_is_not_what_its_hash_says_is_a_violation() -> None:
+    world = World(Random(0))
+    world.artifacts.create("runs/run/x", b"content", "text/plain", {"sha256": sha256(b"other").hexdigest()})
+    assert verdict(world) == ["runs/run/x: its content is not what its sha256 says"]
+
+
+def _history(battery: str, number: int) -> list[Record]:
+    with Stage() as stage:
+        return CASES[battery](f"1/{number}", stage).run().book

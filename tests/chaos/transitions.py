@@ -59,6 +59,8 @@ OF_A_STEP = {
 }  # fmt: skip
 OF_A_RUN = {"status", "cancelRequested", "error", "finishedAt", "wakeAt", "updatedAt", "steps"}
 
+# What a model would say again, or must not be asked again: such a step is never tried again, by nobody.
+NEVER_AGAIN = ("INVALID_STRUCTURED_OUTPUT", "LLM_SAFETY_BLOCK")
 MAX_NUDGES = 5
 MAX_FAILURES = 3
 LEASE_LOSSES = {"LLM_REPORT": 1}
@@ -147,8 +149,9 @@ def _of_counters(move: tuple[str, str], old: Document, new: Document, *, by_hand
         set_back = by_hand and again and key != "attempt" and not _count(new, key)
         if grown != by and not set_back:
             yield f"went from {move[0]} to {move[1]}, and {key} by {grown}"
-    if again and not by_hand and not _retries_left(old):
-        yield f"was tried again after {old['error']['code']} and {_count(old, 'failures')} failures"
+    before = old.get("error", {}).get("code")
+    if again and (before in NEVER_AGAIN or not (by_hand or _retries_left(old))):
+        yield f"was tried again after {before} and {_count(old, 'failures')} failures"
     losses = _count(new, "leaseLosses")
     if lost and move[1] == "READY" and losses > LEASE_LOSSES.get(old["stepType"], MOST_LEASE_LOSSES):
         yield f"was offered again after {losses} lost leases"

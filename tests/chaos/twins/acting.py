@@ -41,16 +41,16 @@ def _report(outside: Outside, ctx: StepContext, inputs: Mapping[str, object]) ->
 
 def _charts(outside: Outside, ctx: StepContext, inputs: Mapping[str, object]) -> Artifact:
     _read_what_it_needs(ctx)
-    wanted = [f"chart{number}" for number in range(int(str(inputs.get("images", 1))))]
+    requests: list[dict[str, str]] = inputs["requests"]  # type: ignore[assignment]
+    wanted = [request["chartTemplateId"] for request in requests]
     made, failures = [], []
     for chart in wanted:
         try:
             made.append(_image(outside, ctx, chart))
         except StepFailed as failure:
             failures.append(failure.error)
-    requested = [{"chartTemplateId": chart} for chart in wanted]
-    manifest = {"items": [{"png_gcs_uri": uri} for uri in made], "requested": requested}
-    if len(made) < int(str(inputs.get("needed", len(wanted)))):
+    manifest = {"items": [{"png_gcs_uri": uri} for uri in made], "requested": requests}
+    if len(made) < int(str(inputs["minImages"])):
         raise _too_few(ctx, manifest, failures[0])
     return Artifact.json(manifest, outputs={"outputsManifestGcsUri": ctx.uri})
 

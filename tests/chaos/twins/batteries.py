@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from random import Random
 
 from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.twins.dropped import Silenced
-from tests.chaos.twins.pairs import Ambush, Walk, all_pairs, broken_by
+from tests.chaos.twins.pairs import Ambushed
 from tests.chaos.twins.reading import each_document_once
 from tests.chaos.twins.simulation import Kernel
 from tests.chaos.twins.stepping import Stage
 from tests.chaos.twins.storms import Schedule
 
-PROCESSES = 2
 PART = 250  # cases that a process takes at once
 KEPT = 5  # violations after which a process looks no further: the first ones are enough to look into
-PAIRS = 18_225
+PAIRS = 16_488  # single faults among them; a test counts them
 
-Verdict = tuple[int, list[str]]  # faults that struck, and what was broken
-Case = Callable[[int, int], Verdict]
+Case = Schedule | Silenced | Ambushed
+CASES: dict[str, type[Case]] = {"storms": Schedule, "pairs": Ambushed, "dropped": Silenced}
 
 
 @dataclass(slots=True)
@@ -37,42 +35,6 @@ class Tally:
         self.violations += other.violations
 
 
-def storms(stage: Stage, kernel: Kernel) -> Case:
-    def case(seed: int, number: int) -> Verdict:
-        schedule = Schedule(f"{seed}/{number}", stage, kernel).run()
-        return schedule.fired, schedule.violations
-
-    return case
-
-
-def dropped(stage: Stage, kernel: Kernel) -> Case:
-    def case(seed: int, number: int) -> Verdict:
-        silenced = Silenced(f"{seed}/{number}", stage, kernel).run()
-        return silenced.fired, silenced.violations
-
-    return case
-
-
-def pairs(stage: Stage, kernel: Kernel) -> Case:
-    """All of them, in an order that the seed shuffles: a part of them is then a sample."""
-    found = all_pairs(stage)
-    undisturbed = Walk(stage, Ambush()).run()
-    shuffled: dict[int, list[int]] = {}
-
-    def case(seed: int, number: int) -> Verdict:
-        if seed not in shuffled:
-            shuffled[seed] = list(range(len(found)))
-            Random(seed).shuffle(shuffled[seed])
-        pair = found[shuffled[seed][number]]
-        fired, violations = broken_by(pair, undisturbed, stage, kernel)
-        return fired, [f"{pair[0]}; {pair[1]}: {law}" for law in violations]
-
-    return case
-
-
-KINDS: dict[str, Callable[[Stage, Kernel], Case]] = {"storms": storms, "pairs": pairs, "dropped": dropped}
-
-
 def judged(name: str, order: Order, kernel: Kernel | None = None) -> Outcome:
     """A battery in this process, to the end of its cases or of its time, or to its first few violations."""
     return _outcome(name, _part(name, order, 0, order.cases, kernel or Kernel()))
@@ -82,7 +44,7 @@ def judged_by_all_cores(name: str, order: Order) -> Outcome:
     tally, progress = Tally(), Progress(f"twins: {name}", order.cases)
     firsts = range(0, order.cases, PART)
     context = multiprocessing.get_context("spawn")  # a fork would copy the locks of whatever threads there are
-    with ProcessPoolExecutor(PROCESSES, context) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), context) as pool:
         parts = [pool.submit(_part, name, order, first, min(first + PART, order.cases), Kernel()) for first in firsts]
         for part in parts:
             tally.add(part.result())
@@ -93,14 +55,13 @@ def judged_by_all_cores(name: str, order: Order) -> Outcome:
 def _part(name: str, order: Order, first: int, end: int, kernel: Kernel) -> Tally:
     tally = Tally()
     with Stage() as stage, each_document_once():
-        case = KINDS[name](stage, kernel)
         for number in range(first, end):
             if order.time_is_up or len(tally.violations) >= KEPT:
                 break
-            fired, violations = case(order.seed, number)
+            case = CASES[name](f"{order.seed}/{number}", stage, kernel).run()
             tally.cases += 1
-            tally.fired += fired
-            tally.violations += (f"{name} seed {order.seed} case {number}: {law}" for law in violations)
+            tally.fired += case.fired
+            tally.violations += (f"{name} seed {order.seed} case {number}: {law}" for law in case.violations)
     return tally
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.chaos.auditor import Auditor
 from tests.chaos.twins.flows import a_fan, a_flow, functions_for
 from tests.chaos.twins.simulation import Delivery, Fate, Kernel, Simulation
 from tests.chaos.twins.stepping import Stage
+from tests.chaos.twins.verdict import verdict
 from tests.chaos.twins.world import Call, Record, World
 
 RUN_ID = "run"
@@ -67,7 +67,7 @@ class Silenced:
         simulation.put(RUN_ID, flow)
         simulation.until_quiet()
         self.fired = loss.fired
-        self.violations += Auditor().hear(world.book).verdict(read=lambda name: world.artifacts.objects[name][1])
+        self.violations += verdict(world)
         if simulation.restless:
             self.violations.append("does not come to rest")
         if loss.lost != ALL and simulation.document["status"] != "SUCCEEDED":

@@ -29,7 +29,7 @@ def the_market_flow(run_id: str) -> dict[str, object]:
     """Candles → charts → report, as `flow demo` runs it."""
     steps = {
         OHLCV: a_step("OHLCV_EXPORT", timeframe="1M"),
-        CHARTS: a_step("CHART_EXPORT", depends_on=[OHLCV], timeframe="1M", inputs={"images": 2}),
+        CHARTS: a_step("CHART_EXPORT", depends_on=[OHLCV], timeframe="1M", inputs=_images(2, 2)),
         REPORT: a_step("LLM_REPORT", depends_on=[OHLCV, CHARTS], timeframe="1M"),
     }
     return a_run("PENDING", run_id=run_id, steps=steps)
@@ -50,5 +50,9 @@ def _a_step(chance: Random, earlier: list[str], number: int) -> dict[str, object
         timeframe=f"{number}h",
         optional=True if chance.random() < 0.2 else None,
         retry={"maxAttempts": chance.randint(1, 3)} if chance.random() < 0.5 else None,
-        inputs={"images": images, "needed": chance.randint(1, images)} if kind == "CHART_EXPORT" else {},
+        inputs=_images(images, chance.randint(1, images)) if kind == "CHART_EXPORT" else {},
     )
+
+
+def _images(number: int, needed: int) -> dict[str, object]:
+    return {"requests": [{"chartTemplateId": f"chart{each}"} for each in range(number)], "minImages": needed}

@@ -162,7 +162,8 @@ class OutsideObjects:
         def effect() -> StoredObject:
             world = self.outside.world
             stored = world.artifacts.create(name, content, content_type, metadata)
-            world.record("object", "storage", "objects.insert", f"artifacts/{name}", token=self.outside.token_taken)
+            about = {"token": self.outside.token_taken, "content_type": content_type}
+            world.record("object", "storage", "objects.insert", f"artifacts/{name}", **about)
             return stored
 
         return self._ask("create", name, effect, timeout)  # type: ignore[no-any-return]

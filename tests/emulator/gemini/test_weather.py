@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from emulator.faults import Fault, Handle, drop, drop_after, hang, refuse, shape, status
 from emulator.gemini import GeminiServer
 from tests.emulator.gemini.asking import MODEL, REPORT, ask, rows
+from tests.emulator.gemini.conftest import KEY
 
 Plan = Callable[[Fault], Handle]
 PROMPT = json.dumps(rows(+1))
@@ -83,6 +84,31 @@ def test_lost_answer_was_paid_for(server: GeminiServer, client: genai.Client, pl
         asked(client)
     (paid,) = server.faults.history.of("answer")[before:]
     assert paid.detail["candidatesTokenCount"] > 0
+
+
+def test_a_question_is_noted_whatever_comes_of_it_and_without_its_words(
+    server: GeminiServer, client: genai.Client, plan: Plan
+) -> None:
+    before = len(server.faults.history.of("question"))
+    contents = [f'Read this.\n\n<candles symbol="A secret">\n{PROMPT}\n</candles>\n\n<task>\nWrite.\n</task>']
+    plan(status(503))
+    with pytest.raises(errors.ServerError):
+        ask(client, contents, stop_sequences=["run-1 report"])
+    ask(client, [*contents, "<repair>\nAgain.\n</repair>"], stop_sequences=["run-1 report"])
+    notes = [record.detail for record in server.faults.history.of("question")[before:]]
+    assert notes == [
+        {"stops": ["run-1 report"], "blocks": ["candles", "task"]},
+        {"stops": ["run-1 report"], "blocks": ["candles", "task", "repair"]},
+    ]
+    answer = server.faults.history.of("answer")[-1].detail
+    assert {key: answer[key] for key in notes[1]} == notes[1]
+
+
+@pytest.mark.parametrize("body", [b"no json", b"[]", b'{"contents": 7, "generationConfig": []}'])
+def test_a_question_that_nobody_can_read_is_noted_too(server: GeminiServer, body: bytes) -> None:
+    address = f"{server.url}/v1beta/models/{MODEL}:generateContent"
+    assert httpx2.post(address, content=body, headers={"x-goog-api-key": KEY}).status_code == 400
+    assert server.faults.history.of("question")[-1].detail == {"stops": [], "blocks": []}
 
 
 def test_nobody_listening_is_a_transport_error(monkeypatch: pytest.MonkeyPatch) -> None:
