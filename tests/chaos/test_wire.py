@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from tests.chaos.battery import Order, Outcome, Progress
 from tests.chaos.wire.arena import MARGIN, Arena, opened
-from tests.chaos.wire.batteries import every_point, killed, pairs
-from tests.chaos.wire.cases import Case, Tally, Undisturbed, judged
-from tests.chaos.wire.dropped import dropped
+from tests.chaos.wire.batteries import killed
+from tests.chaos.wire.cases import Case, judged
+from tests.chaos.wire.dropped import ORCHESTRATOR, dropped
+from tests.chaos.wire.matrix import every_point, further_points, pairs
 from tests.chaos.wire.operator import Act
 from tests.chaos.wire.points import KINDS, Point, Trouble, Weather
 from tests.chaos.wire.storms import a_storm, clocks, outages
+from tests.chaos.wire.tally import Tally
+from tests.chaos.wire.tracing import Undisturbed
+from tests.chaos.wire.verdict import Ending, wrong_objects
 
 CANCELLED = Case("cancelled", (), same_ending=False, acts=(Act("cancel", 2, 0),))
+UNKNOWN = Undisturbed(Ending("", (), ()), (), (), ())
 REPEATED = Case("repeated", (Weather("lost acknowledgement", 0.5, 1),))
+
+
+def broken_on_purpose() -> tuple[str, ...]:
+    """What is found out about a heedless worker, on a platform of its own."""
+    report = "artifacts/runs/{run}/reports/1M/llm_report_1M_review_v1.json"
+    dies = Trouble(Point("storage", "objects.insert", report, 0), "dies after")
+    with opened(instead={"worker_llm_report": "heedless"}) as arena:
+        return _judged(arena, [Case("heedless", (dies,), same_ending=False, strikes=1)], UNKNOWN).violations
+
+
+@pytest.fixture(scope="module", autouse=True)
+def heedless() -> Iterator[Future[tuple[str, ...]]]:
+    """In a process of its own, beside everything else: it mostly waits, too."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool.submit(broken_on_purpose)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +70,16 @@ def test_the_matrix_has_every_point_with_every_trouble(undisturbed: Undisturbed)
     cases = every_point(undisturbed, _order(10_000))
     places = len(undisturbed.points) + len(undisturbed.swept) + len(undisturbed.cold)
     assert len({case.problems for case in cases}) == len(cases) == places * len(KINDS)
+    assert all(
+        case.strikes == (2 if len(case.problems) == 2 and case.problems[0] != ORCHESTRATOR else 1) for case in cases
+    )
+
+
+def test_of_the_long_flow_only_what_is_new_is_disturbed(undisturbed: Undisturbed) -> None:
+    bought = Point("chart_img", "AdvancedChart", "BINANCE:BTCUSDT", 0)
+    renamed = [point._replace(resource=point.resource.replace("1M", "1h")) for point in undisturbed.points]
+    cases = further_points(replace(undisturbed, points=(*renamed, bought)), undisturbed, _order(10_000))
+    assert sorted(case.problems for case in cases) == sorted((Trouble(bought, kind),) for kind in KINDS)
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +92,31 @@ def played(arena: Arena, undisturbed: Undisturbed) -> Outcome:
 
 def test_a_run_ends_as_if_nothing_had_happened(arena: Arena, undisturbed: Undisturbed, played: Outcome) -> None:
     assert played.violations == ()
+    assert played.faults_fired >= len(_disturbed(undisturbed))
     fired = {(record.service, record.method) for record in arena.book.records if "fault" in record.detail}
     assert fired >= {("firestore", "Commit"), ("storage", "objects.insert"), ("gemini", "generateContent")}
     assert all(arena.book.life(case.run_id).document["status"] == "SUCCEEDED" for case in _disturbed(undisturbed))
 
 
 def test_a_run_that_ends_otherwise_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
-    another = replace(undisturbed, ending=replace(undisturbed.ending, objects=()))
+    objects = undisturbed.ending.objects
+    spoiled = (*objects[:-1], objects[-1]._replace(content="another hash"))
+    another = replace(undisturbed, ending=replace(undisturbed.ending, objects=spoiled))
     outcome = _judged(arena, [Case("as-always", ())], another)
-    assert ["ended as" in law for law in outcome.violations] == [True]
+    assert ["another hash" in law for law in outcome.violations] == [True]
+
+
+def test_a_fault_that_never_strikes_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
+    """The case is played a second time, alone, before anybody complains."""
+    nowhere = Trouble(Point("storage", "objects.get", "artifacts/runs/{run}/nowhere", 0), "is told 503 by")
+    tally = _tallied(arena, [Case("never", (nowhere,), strikes=1)], undisturbed)
+    assert (tally.faults, tally.again) == (0, 1)
+    assert ["its fault never struck" in law for law in tally.violations] == [True]
+
+
+def test_a_worker_that_does_not_heed_what_it_finds_is_caught(heedless: Future[tuple[str, ...]]) -> None:
+    """It dies when its report is stored, and the next one asks the model again although the report is there."""
+    assert ["asked 2 times; 1 calls were due" in law for law in heedless.result()] == [True]
 
 
 def test_with_events_lost_sweep_finishes_every_run(arena: Arena, undisturbed: Undisturbed, played: Outcome) -> None:
@@ -114,10 +162,21 @@ def test_clocks_differ_by_no_more_than_the_margin() -> None:
         assert max(ahead) - min(ahead) <= MARGIN
 
 
+def test_an_object_that_is_not_what_it_says_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
+    """The last of these tests: nobody else can use an arena in which somebody wrote over objects."""
+    run_id = Case("as-always", ()).run_id
+    arena.world.storage.bucket(arena.world.bucket).blob(f"runs/{run_id}/ohlcv/1M.json").upload_from_string(b"[]")
+    assert [f"runs/{run_id}/ohlcv/1M.json" in law for law in wrong_objects(arena, run_id)] == [True]
+
+
 def _judged(arena: Arena, cases: Sequence[Case], undisturbed: Undisturbed) -> Outcome:
+    return _tallied(arena, cases, undisturbed).outcome()
+
+
+def _tallied(arena: Arena, cases: Sequence[Case], undisturbed: Undisturbed) -> Tally:
     tally = Tally(Progress("wire", len(cases)))
     judged(arena, cases, undisturbed, _order(len(cases)), tally, at_once=len(cases))
-    return tally.outcome()
+    return tally
 
 
 def _disturbed(undisturbed: Undisturbed) -> list[Case]:
@@ -126,9 +185,9 @@ def _disturbed(undisturbed: Undisturbed) -> list[Case]:
         Trouble(_point(undisturbed, "objects.insert", "ohlcv"), "dies after"),
         Trouble(_point(undisturbed, "Commit", "flow_runs"), "loses the reply of"),
         Trouble(_point(undisturbed, "objects.insert", "manifest"), "dies before"),
-        Trouble(_point(undisturbed, "generateContent", "gemini"), "is told 503 by"),
+        Trouble(_point(undisturbed, "generateContent", "gemini"), "is told 503, although done, by"),
     ]
-    return [Case(f"disturbed-{number}", (trouble,)) for number, trouble in enumerate(troubles)]
+    return [Case(f"disturbed-{number}", (trouble,), strikes=1) for number, trouble in enumerate(troubles)]
 
 
 def _point(undisturbed: Undisturbed, method: str, about: str) -> Point:

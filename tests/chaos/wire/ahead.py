@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from flowcore.adapters.clock import SystemChance, SystemClock
@@ -18,9 +18,11 @@ from tests.chaos.twins.world import SILENT
 SECONDS = 30.0
 
 
-def sweep_ahead(runs: Runs, run_id: str, hours: int) -> None:
-    with suppress(NetworkError):  # a fault that was meant for somebody else
-        Sweep(OneRun(runs, run_id), AheadClock(timedelta(hours=hours)), SystemChance(), SILENT, SECONDS).minutely()
+def sweep_ahead(runs: Runs, run_id: str, hours: int) -> OneRun:
+    one = OneRun(runs, run_id)
+    with suppress(NetworkError):
+        Sweep(one, AheadClock(timedelta(hours=hours)), SystemChance(), SILENT, SECONDS).minutely()
+    return one
 
 
 @dataclass(slots=True)
@@ -31,21 +33,27 @@ class AheadClock(SystemClock):
         return datetime.now(UTC) + self.ahead
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OneRun:
-    """The runs, as though there were no other."""
+    """The runs, as though there were no other; knows what was written through it, and when."""
 
     runs: Runs
     run_id: str
+    written: list[datetime] = field(default_factory=list)
+    met_a_fault: bool = False  # which was meant for a function; nobody knows whether that write landed
 
     def get(self, run_id: str, timeout: float = DOCUMENT_CALL) -> Snapshot | None:
-        return self.runs.get(run_id, timeout)
+        with self._noticing():
+            return self.runs.get(run_id, timeout)
 
     def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = DOCUMENT_CALL) -> datetime:
-        return self.runs.update(run_id, patch, update_time, timeout)
+        with self._noticing():
+            when = self.runs.update(run_id, patch, update_time, timeout)
+        self.written.append(when)
+        return when
 
     def due(self, now: datetime) -> Iterator[Snapshot]:
-        found = self.runs.get(self.run_id)
+        found = self.get(self.run_id)
         if found:
             wake = found.document.get("wakeAt")
             if found.document.get("status") == "PENDING" or (isinstance(wake, datetime) and wake <= now):
@@ -53,3 +61,11 @@ class OneRun:
 
     def unfinished(self) -> Iterator[Snapshot]:
         return iter(())
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        try:
+            yield
+        except NetworkError:
+            self.met_a_fault = True
+            raise

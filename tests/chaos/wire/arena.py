@@ -26,9 +26,10 @@ from flowcore.domain.model import Run
 from flowcore.domain.parse import parse_run
 from flowcore.domain.patch import Patch
 from flowcore.ports import Conflict
+from tests.chaos.wire.ahead import sweep_ahead
 from tests.chaos.wire.book import Book
-from tests.chaos.wire.flow import FLOW, PARAMETERS, furnish, run_id_of
-from tests.chaos.wire.home import Home
+from tests.chaos.wire.flow import FLOW, SHORT, Flow, furnish, run_id_of
+from tests.chaos.wire.home import Home, Setting
 from tests.chaos.wire.sky import Sky
 
 MARGIN = 60.0  # seconds that clocks may differ
@@ -42,6 +43,8 @@ ANSWERS_WITHIN = 20.0
 SWEPT_WITHIN = 3.0
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+Written = tuple[str, int]  # the run, and the microsecond
+
 
 @dataclass(eq=False)
 class Arena:
@@ -49,21 +52,18 @@ class Arena:
     sky: Sky
     book: Book
     world: World
+    flow: Flow
     between_sweeps: threading.Lock = field(default_factory=threading.Lock)
     up: threading.Event = field(default_factory=threading.Event)
     sweeps: int = 0
     outages: int = 0
     begun: set[str] = field(default_factory=set)
-    by_hand: set[tuple[str, int]] = field(default_factory=set)  # an operator's writes: the run, and when
-    unclear: set[str] = field(default_factory=set)  # runs of which an operator does not know whether a write landed
+    by_hand: set[Written] = field(default_factory=set)  # an operator's writes
+    ahead: set[Written] = field(default_factory=set)  # those of a clock that we put forward
+    unclear: set[str] = field(default_factory=set)  # runs of which we do not know whether such a write landed
     _looks: int = 0
     _at_work: set[str] = field(default_factory=set)
     _ended: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def fired(self) -> int:
-        """Faults that have happened."""
-        return self.book.fired + self.outages
 
     # --- runs -------------------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class Arena:
             with suppress(requests.RequestException):
                 answer = requests.post(
                     self.home.functions["start_flow"],
-                    json={"flowKey": FLOW, "parameters": PARAMETERS},
+                    json={"flowKey": FLOW, "parameters": self.flow.parameters(key)},
                     headers={"Idempotency-Key": key},
                     timeout=ANSWERS_WITHIN,
                 )
@@ -106,10 +106,10 @@ class Arena:
     def outage(self) -> None:
         """The platform is killed, and comes back."""
         self.up.clear()
-        self.home.kill()
-        self.outages += 1
-        self.home.start()
-        self.sky.plan_anew()
+        with self.sky.interrupted():
+            self.home.kill()
+            self.outages += 1
+            self.home.start()
         self.up.set()
 
     def settled(self) -> bool:
@@ -142,9 +142,17 @@ class Arena:
             except NetworkError:
                 self.unclear.add(run_id)
                 continue
-            self.by_hand.add((run_id, (when - EPOCH) // timedelta(microseconds=1)))
+            self.by_hand.add(written(run_id, when))
             return True
         return False
+
+    def look_ahead(self, run_id: str, hours: int) -> bool:
+        """A sweep by our own hand and clock; whether it met a fault that was meant for a function."""
+        swept = sweep_ahead(self.world.runs, run_id, hours)
+        self.ahead |= {written(run_id, when) for when in swept.written}
+        if swept.met_a_fault:
+            self.unclear.add(run_id)
+        return swept.met_a_fault
 
     # --- in the background --------------------------------------------------------------------------------------
 
@@ -182,19 +190,25 @@ class Arena:
                 self._looks += 1
 
 
+def written(run_id: str, when: datetime) -> Written:
+    return run_id, (when - EPOCH) // timedelta(microseconds=1)
+
+
 @contextmanager
-def opened(ahead: Mapping[str, float] | None = None) -> Iterator[Arena]:
-    """`ahead`: how many seconds the clocks of functions are ahead of ours."""
+def opened(
+    ahead: Mapping[str, float] | None = None, flow: Flow = SHORT, instead: Mapping[str, str] | None = None
+) -> Iterator[Arena]:
+    """`ahead`: how many seconds the clocks of functions are ahead of ours; `instead`: see `host`."""
     with ExitStack() as opening:
         folder = Path(opening.enter_context(tempfile.TemporaryDirectory())) / "platform"
-        home = Home(folder, ahead or {"sweep": MARGIN})
+        home = Home(folder, Setting(ahead or {"sweep": MARGIN}, {**flow.instead, **(instead or {})}, flow.environment))
         home.start()
         opening.callback(home.stop)
         opening.enter_context(_variables(home.exports))
         there = world()
-        furnish(there)
+        furnish(there, flow)
         book = opening.enter_context(Book(home.history).open())
-        yield opening.enter_context(Arena(home, Sky(home), book, there).watched())
+        yield opening.enter_context(Arena(home, Sky(home, book), book, there, flow).watched())
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,7 +54,8 @@ class Book:
     def __init__(self, path: Path) -> None:
         self.records: list[Told] = []
         self.runs: dict[str, Life] = {}
-        self.fired = 0
+        self.lives = 1  # of the platform: the names of its faults begin anew with each
+        self.fired: Counter[tuple[int, str]] = Counter()  # how often, by life and name of a fault
         self._path = path
         self._read_to = path.stat().st_size
         self._ended = threading.Event()
@@ -88,7 +90,8 @@ class Book:
                 self._read_to += len(whole) + bool(whole)
 
     def _hear(self, told: Told) -> None:
-        self.fired += "fault" in told.detail
+        if "fault" in told.detail:
+            self.fired[self.lives, told.detail["fault"]] += 1
         if told.kind == "write" and told.resource.startswith(RUNS) and told.detail["after"]:
             life = self.runs.setdefault(told.resource.removeprefix(RUNS), Life())
             life.document = told.detail["after"]

@@ -1,4 +1,9 @@
-"""Cases on the wire: many runs at once, each with its own trouble, and what became of them."""
+"""Cases on the wire: many runs at once, each with its own trouble, and what became of them.
+
+A process serves several runs, so the kill that one case has planned hits others, and a call that names no run may be
+any run's. Hence a case which did not meet its own trouble, or whose step lost more workers than it can afford, is
+played once more when all others are over: alone, or with others that kill nobody. What is wrong then is a violation.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from tests.chaos.battery import Order, Outcome, Progress
+from tests.chaos.battery import Order
 from tests.chaos.transitions import Document
-from tests.chaos.wire.ahead import sweep_ahead
 from tests.chaos.wire.arena import Arena
 from tests.chaos.wire.flow import run_id_of
 from tests.chaos.wire.operator import Act, Operator
-from tests.chaos.wire.points import Loss, Point, Problem, Trouble, points_of
-from tests.chaos.wire.verdict import Ending, ending, judge
+from tests.chaos.wire.points import Crowd, Problem, Trouble, Weather
+from tests.chaos.wire.sky import Plan
+from tests.chaos.wire.tally import Tally
+from tests.chaos.wire.tracing import Undisturbed
+from tests.chaos.wire.verdict import ending, judge, wrong_objects
 
 MOST_SWEEPS = 40
 OVER_WITHIN = 900.0  # seconds; also on a machine that has other things to do
@@ -25,17 +32,29 @@ MOST_LOSSES = 4
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`same_ending`: whatever happens to it, the run has to end as the undisturbed one did."""
+    """`same_ending`: whatever happens to it, the run has to end as the undisturbed one did.
+
+    `strikes`: of its troubles so many have to happen.
+    """
 
     key: str
     problems: tuple[Problem, ...]
     same_ending: bool = True
     acts: tuple[Act, ...] = ()
     patience: int = 0
+    strikes: int = 0
 
     @property
     def run_id(self) -> str:
         return run_id_of(self.key)
+
+    @property
+    def again(self) -> Case:
+        return replace(self, key=f"{self.key}-alone")
+
+    @property
+    def kills(self) -> bool:
+        return any(isinstance(problem, Trouble) and problem.kills for problem in self.problems)
 
     @property
     def concerns_sweep(self) -> bool:
@@ -47,76 +66,59 @@ class Case:
 
 
 @dataclass(slots=True)
-class Tally:
-    """What has become of a battery so far."""
+class Played:
+    """A case that is over. `broken`: what is wrong; `doubtful`: what is, unless other cases are to blame for it."""
 
-    progress: Progress
-    cases: int = 0
-    fired: int = 0
-    violations: list[str] = field(default_factory=list)
+    case: Case
+    plans: Sequence[Plan]
+    astray: bool  # a fault that was meant for a function met us
+    broken: list[str]
+    doubtful: list[str]
+    waived: bool = False
 
-    def add(self, cases: int, broken: Sequence[str] = ()) -> None:
-        self.cases += cases
-        self.violations += broken
-        self.progress.tell(self.cases, len(self.violations))
+    @property
+    def struck(self) -> int:
+        """Troubles that happened."""
+        return _struck(self.plans) - self.astray
 
-    def outcome(self) -> Outcome:
-        return Outcome(self.progress.name, self.cases, self.fired, tuple(self.violations))
-
-
-@dataclass(frozen=True, slots=True)
-class Undisturbed:
-    """Where something may go wrong although nothing did."""
-
-    ending: Ending
-    points: tuple[Point, ...]  # the calls of a run that events move on
-    swept: tuple[Point, ...]  # the writes of one that `sweep` moves on, and sweep's own queries
-    cold: tuple[Point, ...]  # what only a process asks that has just been started
-
-    @classmethod
-    def traced(cls, arena: Arena) -> Undisturbed:
-        """The first run warms the processes up. While the second is traced nobody sweeps, and then nobody else does."""
-        first = cls._trace(arena, Case("cold", ()))
-        with arena.between_sweeps:
-            points = cls._trace(arena, Case("warm", ()))
-            start = len(arena.book.so_far())
-            arena.sweep()
-            queries = points_of(arena.book.so_far()[start:], "nobody's")
-        moved = cls._trace(arena, Case("swept", (Loss("advance_flow"),)))
-        swept = [point for point in moved if point.method == "Commit" and point.nth > 0]
-        cold = [point for point in first if not (point.of_a_run or point.of_sweep or point in points)]
-        return cls(ending(arena, run_id_of("warm")), tuple(points), tuple(swept + queries), tuple(cold))
-
-    @staticmethod
-    def _trace(arena: Arena, case: Case) -> list[Point]:
-        start = len(arena.book.so_far())
-        with arena.sky.planned(case.run_id, case.problems):
-            for broken in arena.begin(case.key):
-                raise RuntimeError(broken)
-            while not arena.book.life(case.run_id).over:
-                arena.rest(case.run_id)
-        return points_of(arena.book.so_far()[start:], case.run_id)
+    @property
+    def faults(self) -> int:
+        """Problems that happened; of those that go on, how often."""
+        return sum(plan.fired if isinstance(plan.problem, Weather | Crowd) else plan.fired > 0 for plan in self.plans)
 
 
 def judged(
     arena: Arena, cases: Sequence[Case], undisturbed: Undisturbed, order: Order, tally: Tally, *, at_once: int
 ) -> None:
     """Case by case, so many at a time, until the time is up."""
-    before = arena.fired
+    outages = arena.outages
     begun: dict[str, Case] = {}
+
+    def done(played: Played, *, alone: bool) -> bool:
+        """Whether there is no doubt."""
+        begun[played.case.run_id] = played.case
+        if played.doubtful and not played.broken and not alone:
+            return False
+        tally.add(played.faults, played.struck, played.waived)
+        tally.complain(f"{played.case}: {law}" for law in (*played.broken, *played.doubtful))
+        return True
+
     with _pool(at_once) as pool:
         doing = [pool.submit(_if_in_time, arena, case, undisturbed, order) for case in cases]
-        for done in as_completed(doing):
-            case, broken = done.result()
-            if case:
-                begun[case.run_id] = case
-                tally.add(1, [f"{case}: {law}" for law in broken])
+        over = (each.result() for each in as_completed(doing))
+        again = [played.case for played in over if played and not done(played, alone=False)]
+    tally.again += len(again)
+    for some in ([case for case in again if not case.kills], *([case] for case in again if case.kills)):
+        arena.settled()
+        with _pool(at_once) as pool:
+            for played in pool.map(lambda case: _played(arena, case.again, undisturbed, alone=True), some):
+                done(played, alone=True)
     if not arena.settled():
-        tally.add(0, [f"{cases[0].key} and the next: events do not come to their end"])
+        tally.complain([f"{cases[0].key} and the next: events do not come to their end"])
     for run_id, laws in judge(arena).items():
         who = begun.get(run_id) or run_id or f"one of {cases[0].key} and the next {len(cases) - 1}"
-        tally.add(0, [f"{who}: {law}" for law in laws])
-    tally.fired += arena.fired - before
+        tally.complain(f"{who}: {law}" for law in laws)
+    tally.faults += arena.outages - outages
 
 
 @contextmanager
@@ -129,41 +131,69 @@ def _pool(size: int) -> Iterator[ThreadPoolExecutor]:
             raise
 
 
-def _if_in_time(arena: Arena, case: Case, undisturbed: Undisturbed, order: Order) -> tuple[Case | None, list[str]]:
-    if order.time_is_up:
-        return None, []
-    broken = list(_played(arena, case))
-    if case.same_ending and not broken:
-        ended = ending(arena, case.run_id)
-        if ended != undisturbed.ending and not _given_up(arena.book.life(case.run_id).document["steps"]):
-            broken.append(f"ended as {ended}")
-    return case, broken
+def _if_in_time(arena: Arena, case: Case, undisturbed: Undisturbed, order: Order) -> Played | None:
+    return None if order.time_is_up else _played(arena, case, undisturbed)
 
 
-def _played(arena: Arena, case: Case) -> Iterator[str]:
-    run_id = case.run_id
-    operator = Operator(arena, run_id, case.acts, case.patience)
+def _played(arena: Arena, case: Case, undisturbed: Undisturbed, *, alone: bool = False) -> Played:
     with ExitStack() as planned:
         with arena.between_sweeps if case.concerns_sweep else nullcontext():
-            planned.enter_context(arena.sky.planned(run_id, case.problems))
-        yield from arena.begin(case.key)
-        hours, ends = 0, time.monotonic() + OVER_WITHIN
-        while hours < MOST_SWEEPS and time.monotonic() < ends:
-            arena.rest(run_id, lambda: operator.wants_to_act() or time.monotonic() > ends)
-            if operator.wants_to_act():
-                operator.act()
-            elif not arena.book.life(run_id).over:
-                hours += 1
-                sweep_ahead(arena.world.runs, run_id, hours)
-            elif not operator.reopens():
-                return
+            plans = planned.enter_context(arena.sky.planned(case.run_id, case.problems))
+        astray: list[int] = []
+        broken = list(_lived(arena, case, astray))
+    broken += wrong_objects(arena, case.run_id)
+    played = Played(case, plans, bool(astray), broken, [])
+    if played.struck < case.strikes:
+        played.doubtful.append(f"its fault never struck: {played.struck} of {case.strikes}")
+    if case.same_ending and not broken:
+        _compare(arena, played, undisturbed, alone=alone)
+    return played
+
+
+def _compare(arena: Arena, played: Played, undisturbed: Undisturbed, *, alone: bool) -> None:
+    """A report is given up when its second worker is lost: two troubles of the case itself may be the reason."""
+    run_id = played.case.run_id
+    ended = ending(arena, run_id)
+    other = ended.differs(undisturbed.ending)
+    given_up = _given_up(arena.book.life(run_id).document["steps"])
+    if not other:
+        return
+    if not given_up:
+        played.broken.append(other)
+    elif alone and max(given_up.values()) <= played.struck and not ended.differs(undisturbed.ending, given_up):
+        played.waived = True
+    else:
+        played.doubtful.append(other)
+
+
+def _lived(arena: Arena, case: Case, astray: list[int]) -> Iterator[str]:
+    """The run from its begin to its end; in `astray`, when faults met us in the place of a function."""
+    run_id = case.run_id
+    operator = Operator(arena, run_id, case.acts, case.patience)
+    yield from arena.begin(case.key)
+    hours, ends = 0, time.monotonic() + OVER_WITHIN
+    while hours < MOST_SWEEPS and time.monotonic() < ends:
+        arena.rest(run_id, lambda: operator.wants_to_act() or time.monotonic() > ends)
+        if operator.wants_to_act():
+            operator.act()
+        elif not arena.book.life(run_id).over:
+            hours += 1
+            if arena.look_ahead(run_id, hours):
+                astray.append(hours)
+        elif not operator.reopens():
+            return
     yield "does not come to its end"
 
 
-def _given_up(steps: Mapping[str, Document]) -> bool:
-    """A kill hits every run that the process serves, so that a step may lose more workers than it can afford."""
-    return any(
-        step.get("error", {}).get("code") == "LEASE_EXPIRED"
-        and step.get("leaseLosses") == LOSSES.get(step["stepType"], MOST_LOSSES)
-        for step in steps.values()
-    )
+def _given_up(steps: Mapping[str, Document]) -> dict[str, int]:
+    """Steps that lost as many workers as they can afford, and how many those are."""
+    affordable = {name: LOSSES.get(step["stepType"], MOST_LOSSES) for name, step in steps.items()}
+    return {
+        name: affordable[name]
+        for name, step in steps.items()
+        if step.get("error", {}).get("code") == "LEASE_EXPIRED" and step.get("leaseLosses") == affordable[name]
+    }
+
+
+def _struck(plans: Sequence[Plan]) -> int:
+    return sum(plan.fired > 0 for plan in plans if isinstance(plan.problem, Trouble))

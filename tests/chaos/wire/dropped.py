@@ -9,8 +9,9 @@ from __future__ import annotations
 from random import Random
 
 from tests.chaos.battery import Order
-from tests.chaos.wire.cases import Case, Undisturbed
+from tests.chaos.wire.cases import Case
 from tests.chaos.wire.points import Loss
+from tests.chaos.wire.tracing import Undisturbed
 
 WORKERS = ("worker_ohlcv_export", "worker_charts", "worker_llm_report")
 ORCHESTRATOR = Loss("advance_flow")

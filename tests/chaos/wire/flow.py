@@ -1,8 +1,15 @@
-"""The flow of every case: candles, charts and a report for one timeframe, begun by `start_flow` under a key."""
+"""The flows of the cases, begun by `start_flow` under a key.
+
+Most cases have the short one: candles, charts and a report for one timeframe. The long one takes the ways that the
+short one does not: candles that are stored in pieces, charts that are bought and counted, and a report that reads
+another one.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flowcore.cli.furnishing import furnished
@@ -12,25 +19,61 @@ from flowcore.engine.start import StartRequest
 from tests.chaos.wire.home import ROOT
 
 FLOW = "chaos_v1"
-PARAMETERS = {"timeframes": ["1M"]}
 _SHIPPED = ROOT / "spec" / "flows" / "market_report_v1.json"
+_CANDLES = "ohlcv_${timeframe}_bigquery_all_v1"
 _CHARTS = "charts_${timeframe}_default_set_v1"
 _SUMMARY = "llm_report_${timeframes.0}_summary_v1"
 _SMALL = {"width": 320, "height": 240}  # what is drawn is no matter here, and drawing takes time
+_ACCOUNTS = [{"id": name, "apiKey": name, "dailyLimit": 450} for name in ("first", "second")]  # more than all runs need
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    timeframe: str
+    candles_from: str  # to the end of 2025: the same ones whenever it is
+    whole_up_to: int = 4 * 2**20  # bytes; more than that is stored in pieces
+    summary: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)  # see `host`
+
+    def parameters(self, key: str) -> dict[str, object]:
+        return {"timeframes": [self.timeframe], "mark": run_id_of(key)}
+
+    def definition(self) -> dict[str, Any]:
+        shipped: dict[str, Any] = json.loads(_SHIPPED.read_text("utf-8"))
+        steps = shipped["steps"]
+        if not self.summary:
+            del steps[_SUMMARY]
+        # By its stop sequences an auditor knows which step of which run a question to the model is from.
+        shipped["parameters"]["mark"] = {"description": "of the questions to the model", "default": "none"}
+        for name, step in steps.items():
+            if step["stepType"] == "LLM_REPORT":
+                step["inputs"]["llm"]["llmProfile"]["stopSequences"] = [f"${{mark}} {name.partition('}_')[2]}"]
+        steps[_CANDLES]["inputs"] |= {"exportMode": "range", "rangeFrom": self.candles_from, "rangeTo": "2025-12-31"}
+        steps[_CHARTS]["inputs"]["minImages"] = 2  # as many as are asked for: no run may do with less
+        return {**shipped, "flowKey": FLOW}
+
+
+SHORT = Flow("1M", "2012-01-01")
+LONG = Flow(
+    "1h",
+    "2025-08-20",  # a little more than is stored at once
+    whole_up_to=2**18,
+    instead={"worker_ohlcv_export": "small_pieces"},
+    summary=True,
+    environment={"CHARTS_RENDERER": "chart_img", "CHART_IMG_ACCOUNTS_JSON": json.dumps(_ACCOUNTS)},
+)
 
 
 def run_id_of(key: str) -> str:
-    return StartRequest(FLOW, PARAMETERS, key, {}).run_id
+    return StartRequest(FLOW, {}, key, {}).run_id
 
 
-def furnish(there: World) -> None:
+def furnish(there: World, flow: Flow) -> None:
     """The bucket, the seeds, and the flow's definition."""
     for seed in seeds():
         if seed.path.startswith("chart_templates/"):
             fields: dict[str, Any] = dict(seed.fields)
             there.documents.create(seed.path, {**fields, "request": {**fields["request"], **_SMALL}})
     furnished(there)
-    definition = json.loads(_SHIPPED.read_text("utf-8"))
-    del definition["steps"][_SUMMARY]
-    definition["steps"][_CHARTS]["inputs"]["minImages"] = 2  # as many as are asked for: no run may do with less
-    there.documents.create(f"flow_definitions/{FLOW}", {**definition, "flowKey": FLOW})
+    there.documents.create(f"flow_definitions/{FLOW}", flow.definition())

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[3]
 UP_WITHIN = 180.0
@@ -18,15 +19,23 @@ PORTS = range(20_000, 30_000, 20)  # below those that the system gives to caller
 PARTS = 17  # ports after the base: the services, and the functions from the tenth on
 
 
+class Setting(NamedTuple):
+    """How the functions differ from those that are deployed: see `host`."""
+
+    ahead: Mapping[str, float]
+    instead: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
 class Home:
     """Alive between `start` and `stop`; `kill` is the end of everything in it, without a warning."""
 
-    def __init__(self, folder: Path, ahead: Mapping[str, float]) -> None:
+    def __init__(self, folder: Path, setting: Setting) -> None:
         self.folder = folder
         self.lives = 0
         self.exports: Mapping[str, str] = {}
         self.functions: Mapping[str, str] = {}
-        self._ahead = json.dumps(ahead)
+        self._setting = json.dumps(setting._asdict())
         self._base = _free_ports()
         self._process: subprocess.Popen[str] | None = None
 
@@ -71,7 +80,7 @@ class Home:
     def _started(self) -> bool:
         with self._said.open("a") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.chaos.wire.host", str(self.folder), str(self._base), self._ahead],
+                [sys.executable, "-m", "tests.chaos.wire.host", str(self.folder), str(self._base), self._setting],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

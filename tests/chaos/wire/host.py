@@ -1,9 +1,10 @@
 """The platform with the project's functions as a program, so that it can be killed: it ends when its input does.
 
-    python -m tests.chaos.wire.host FOLDER PORT_BASE '{"sweep": 60.0}'
+    python -m tests.chaos.wire.host FOLDER PORT_BASE '{"ahead": {"sweep": 60.0}, "instead": {}, "environment": {}}'
 
-Everything is kept in the folder; the last argument says how many seconds the clock of a function is ahead. Functions
-have little time here, so that a call which hangs is over soon, and events that failed come again at once. Nobody calls
+Everything is kept in the folder. The last argument says how many seconds the clock of a function is ahead, instead of
+which function another is taken (a folder of this package), and what else functions find in their environment. They have
+little time here, so that a call which hangs is over soon, and events that failed come again at once. Nobody calls
 `sweep` but whoever asks it to.
 """
 
@@ -11,12 +12,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from emulator.platform import Function, Log, Platform
 from flowcore.cli import project
+from tests.chaos.wire.home import Setting
 
 # Seconds: of an invocation, of one call to a provider, and kept back for the record.
 SECONDS = {"INVOCATION_TIMEOUT_SECONDS": "16", "GEMINI_TIMEOUT_SECONDS": "5", "FINALIZE_BUDGET_SECONDS": "4"}
@@ -26,8 +27,8 @@ AT_ONCE = 8  # events and calls that a function serves at the same time: some of
 
 
 def main() -> None:
-    folder, base, ahead = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
-    functions = [_hurried(function, ahead) for function in project.functions()]
+    folder, base, setting = Path(sys.argv[1]), int(sys.argv[2]), Setting(**json.loads(sys.argv[3]))
+    functions = [_hurried(function, setting) for function in project.functions()]
     log = Log(directory=folder / "log")
     with Platform(functions=functions, port_base=base, data_dir=folder, time_scale=FASTER, log=log) as platform:
         addresses = {function.name: platform.url_of(function.name) for function in functions}
@@ -35,12 +36,12 @@ def main() -> None:
         sys.stdin.read()
 
 
-def _hurried(function: Function, ahead: Mapping[str, float]) -> Function:
-    seconds = str(ahead.get(function.name, 0.0))
+def _hurried(function: Function, setting: Setting) -> Function:
+    seconds = {**SECONDS, "CLOCK_AHEAD_SECONDS": str(setting.ahead.get(function.name, 0.0))}
     return replace(
         function,
-        source=Path(__file__).with_name("wrong_clock"),
-        environment={**function.environment, **SECONDS, "LOG_LEVEL": "ERROR", "CLOCK_AHEAD_SECONDS": seconds},
+        source=Path(__file__).with_name(setting.instead.get(function.name, "wrong_clock")),
+        environment={**function.environment, **seconds, "LOG_LEVEL": "ERROR", **setting.environment},
         timeout=float(SECONDS["INVOCATION_TIMEOUT_SECONDS"]),
         concurrency=max(AT_ONCE, function.concurrency),
         schedules=(),

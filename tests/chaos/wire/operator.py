@@ -31,7 +31,6 @@ class Operator:
         self._run_id = run_id
         self._acts = deque(sorted(acts, key=lambda act: act.after))
         self._patience = patience
-        self.acted = 0
 
     def wants_to_act(self) -> bool:
         return bool(self._acts) and self._arena.book.life(self._run_id).writes >= self._acts[0].after
@@ -56,11 +55,9 @@ class Operator:
 
     def _write(self, decide: Callable[[Run], Patch]) -> bool:
         try:
-            written = self._arena.by_an_operator(self._run_id, decide)
+            return self._arena.by_an_operator(self._run_id, decide)
         except manual.Refused:
             return False
-        self.acted += written
-        return written
 
 
 def _now() -> datetime:

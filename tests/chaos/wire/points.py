@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from emulator.faults.actions import SHAPES as KNOWN
 from tests.chaos.wire.book import Told
 from tests.chaos.wire.host import HANGS
 
@@ -15,6 +17,8 @@ KINDS: Mapping[str, Any] = {
     "loses the reply of": "drop_after",
     "is told 503 by": {"status": 503},
     "waits in vain for": {"hang": HANGS},
+    "is told 503, although done, by": {"status": 503, "applied": True},
+    "waits in vain, although done, for": {"hang": HANGS, "applied": True},
 }
 # What happens to an event. One whose acknowledgement is lost comes again, and may lose it again: so there are three of
 # it, or more.
@@ -27,23 +31,13 @@ SHAPES: Mapping[str, Any] = {
 }
 # What else a provider may say, and on which calls: the model's answers, and the bytes of an object.
 ANSWERS: Mapping[str, Any] = {
-    **{
-        shape: {"shape": shape}
-        for shape in (
-            "truncated_json",
-            "wrong_type",
-            "empty_candidates",
-            "safety",
-            "max_tokens",
-            "empty_reply",
-            "non_json",
-        )
-    },
+    **{shape: {"shape": shape} for shape in sorted(KNOWN["gemini"])},
     "429": {"status": 429, "retryAfter": 2},
     "500": {"status": 500},
 }
-BYTES: Mapping[str, Any] = {shape: {"shape": shape} for shape in ("truncated_body", "corrupted_body")}
+BYTES: Mapping[str, Any] = {shape: {"shape": shape} for shape in sorted(KNOWN["storage"])}
 _RUN = "{run}"
+_JOB = re.compile(r"job_[0-9a-f]+")  # another one every time
 
 
 class Problem(Protocol):
@@ -82,6 +76,10 @@ class Trouble(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.point}"
+
+    @property
+    def kills(self) -> bool:
+        return "kill" in KINDS[self.kind]
 
     def wish(self, run_id: str, life: int) -> dict[str, Any]:
         service, method, resource, nth = self.point
@@ -157,7 +155,7 @@ def points_of(records: Iterable[Told], run_id: str) -> list[Point]:
     for record in records:
         if record.kind != "call" or record.service == "eventarc":
             continue
-        call = (record.service, record.method, record.resource.replace(run_id, _RUN))
+        call = (record.service, record.method, _JOB.sub("job_*", record.resource.replace(run_id, _RUN)))
         counted = _RUN in call[2] or record.method == "RunQuery"
         point = Point(*call, seen[call] if counted else 0)
         seen[call] += 1

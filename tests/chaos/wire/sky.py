@@ -10,49 +10,62 @@ from dataclasses import dataclass, field
 
 import requests
 
+from tests.chaos.wire.book import Book
 from tests.chaos.wire.home import Home
 from tests.chaos.wire.points import Problem
 
 BACK_WITHIN = 120.0
 
 
-@dataclass(slots=True)
-class Planned:
+@dataclass(eq=False, slots=True)
+class Plan:
+    """A problem, and what the platform calls it: a life and a name, for each life in which it was planned."""
+
     problem: Problem
-    identity: str
-    life: int  # of the platform
+    names: list[tuple[int, str]]
+    fired: int = 0  # how often; known when the plan is over
 
 
 @dataclass
 class Sky:
     home: Home
-    _open: dict[str, list[Planned]] = field(default_factory=dict)
+    book: Book
+    _open: dict[str, list[Plan]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
-    def planned(self, run_id: str, problems: Sequence[Problem]) -> Iterator[None]:
+    def planned(self, run_id: str, problems: Sequence[Problem]) -> Iterator[list[Plan]]:
         with self._lock:
-            self._open[run_id] = [self._plan(problem, run_id) for problem in problems]
+            plans = [Plan(problem, [self._plan(problem, run_id)]) for problem in problems]
+            self._open[run_id] = plans
         try:
-            yield
+            yield plans
         finally:
             with self._lock:
-                for each in self._open.pop(run_id):
-                    if each.life == self.home.lives:
-                        self._asked("DELETE", f"/{each.identity}")
+                del self._open[run_id]
+                for life, name in (plan.names[-1] for plan in plans):
+                    if life == self.book.lives:
+                        self._asked("DELETE", f"/{name}")
+            self.book.so_far()
+            for plan in plans:
+                plan.fired = sum(self.book.fired[name] for name in plan.names)
 
-    def plan_anew(self) -> None:
-        """After the platform was killed: what lasts goes on, what was to happen once has had its time."""
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Meanwhile the platform is killed and comes back: what lasts goes on, what was to happen once had its time."""
         with self._lock:
-            for run_id, planned in self._open.items():
-                old = [each for each in planned if each.life < self.home.lives]
-                new = [self._plan(each.problem, run_id) for each in old if each.problem.lasts]
-                self._open[run_id] = [each for each in planned if each not in old] + new
+            yield
+            self.book.so_far()  # nothing is planned yet in the new life, so what has fired until here was the old one's
+            self.book.lives += 1
+            for run_id, plans in self._open.items():
+                for plan in plans:
+                    if plan.problem.lasts:
+                        plan.names.append(self._plan(plan.problem, run_id))
 
-    def _plan(self, problem: Problem, run_id: str) -> Planned:
-        life = self.home.lives
+    def _plan(self, problem: Problem, run_id: str) -> tuple[int, str]:
+        life = self.book.lives
         answer = self._asked("POST", "", problem.wish(run_id, life))
-        return Planned(problem, str(answer["id"]), life)
+        return life, str(answer["id"])
 
     def _asked(self, method: str, path: str, wish: object = None) -> dict[str, object]:
         ends = time.monotonic() + BACK_WITHIN
