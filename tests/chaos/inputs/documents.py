@@ -35,18 +35,25 @@ ODD_IDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Strange:
+    """`events`: whether anybody tells of it; else it is all up to sweep."""
+
     run_id: str
     document: dict[str, Any]
+    events: bool
+
+    @property
+    def odd(self) -> bool:
+        return self.run_id != RUN_ID or self.document not in healthy.RUNS
 
 
 def strange(hostile: Hostile) -> Strange:
     """One document; which kind is the seed's choice."""
-    make = hostile.chance.choices(list(_KINDS), weights=list(_KINDS.values()))[0]
+    make = hostile.chance.weighted(_KINDS)
     document = make(hostile)
     run_id = hostile.one(ODD_IDS) if hostile.likely(0.04) else RUN_ID
     if run_id != RUN_ID and hostile.likely(0.5) and "runId" in document:
         document = {**document, "runId": run_id}
-    return Strange(run_id, document)
+    return Strange(run_id, document, "status" not in document or hostile.likely(0.9))
 
 
 def _spoiled(hostile: Hostile) -> dict[str, Any]:
@@ -68,7 +75,7 @@ def _mixed_states(hostile: Hostile) -> dict[str, Any]:
     for name in filter(None, names):
         needs = [hostile.one(names) for _ in range(hostile.chance.randrange(3))]
         step = a_step(hostile.one(TYPES), hostile.one(STATUSES), needs, timeframe=hostile.one(("1M", "1d", "", "a/b")))
-        odd = {field: hostile.value(1) for field in _BOOKS if hostile.likely(0.12)}
+        odd = {field: hostile.value(1) for field in hostile.some(_BOOKS)}
         steps[_key(name)] = {**step, **odd}
     fields = {"cancelRequested": hostile.one((True, False, "yes", None))} if hostile.likely(0.2) else {}
     return {**a_run(hostile.one(RUN_STATUSES), steps=steps), **fields}

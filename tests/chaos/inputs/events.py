@@ -17,16 +17,18 @@ _Data: Final[Any] = DocumentEventData.pb()
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class Event:
     attributes: dict[str, Any]
     data: Any
+    odd: bool
 
 
-def strange_event(hostile: Hostile, document: dict[str, Any]) -> Odd:
-    attributes: dict[str, Any] = {"id": "e-1", "type": TYPE, "subject": SUBJECT}
-    if hostile.likely(0.4):
-        attributes = _odd_attributes(hostile, attributes)
-    return Odd(attributes, _odd_data(hostile, document))
+def strange_event(hostile: Hostile, document: dict[str, Any]) -> Event:
+    good: dict[str, Any] = {"id": "e-1", "type": TYPE, "subject": SUBJECT}
+    attributes = _odd_attributes(hostile, good) if hostile.likely(0.4) else good
+    told, odd = _told(hostile, document)
+    data = _odd_data(hostile, told)
+    return Event(attributes, data, odd or data != told or attributes != good)
 
 
 def _odd_attributes(hostile: Hostile, good: dict[str, Any]) -> dict[str, Any]:
@@ -55,8 +57,7 @@ _SUBJECTS: Final = (
 )
 
 
-def _odd_data(hostile: Hostile, document: dict[str, Any]) -> Any:
-    good = _told(hostile, document)
+def _odd_data(hostile: Hostile, good: bytes) -> Any:
     match hostile.chance.randrange(8):
         case 0:
             return hostile.one((None, "", b"", "text", {}, {"value": {}}, [], 7, b"\x00" * 100_000))
@@ -72,23 +73,27 @@ def _odd_data(hostile: Hostile, document: dict[str, Any]) -> Any:
             return good
 
 
-def _told(hostile: Hostile, document: dict[str, Any]) -> bytes:
-    """A payload in order, but for what it says of itself."""
+def _told(hostile: Hostile, document: dict[str, Any]) -> tuple[bytes, bool]:
+    """A payload in order, but for what it says of itself; and whether that is odd."""
     name = hostile.one((RUN_ID, RUN_ID, RUN_ID, "another-run", "..", ""))
+    odd = name != RUN_ID
     data = _Data()
     data.value.MergeFromString(encoded(f"{DOCUMENTS}/flow_runs/{name}", document).SerializeToString())
     if hostile.likely(0.8):
-        data.value.update_time.seconds = hostile.one((0, 1, 1_766_534_400, -(2**40), 2**62, -(2**63), 253_402_300_799))
+        data.value.update_time.seconds = hostile.one((1_766_534_400, 0, 1, -(2**40), 2**62, -(2**63), 253_402_300_799))
         data.value.update_time.nanos = hostile.one((0, 1, 999_999_999, -1, 2**31 - 1))
+    moment = data.value.update_time
+    odd |= moment.seconds != 1_766_534_400 or not 0 <= moment.nanos < 10**9
     if hostile.likely(0.2):
-        odd = data.value.fields[hostile.key()]
-        odd.timestamp_value.seconds = hostile.one((2**62, -(2**62), 10**15))
+        odd = True
+        data.value.fields[hostile.key()].timestamp_value.seconds = hostile.one((2**62, -(2**62), 10**15))
     if hostile.likely(0.1):
+        odd = True
         _nest(data.value.fields["deep"], hostile.one((30, 90, 99, 120)))
     if hostile.likely(0.1):
+        odd = True
         data.value.fields["utf"].string_value = hostile.text()
-    content: bytes = data.SerializeToString()
-    return content
+    return data.SerializeToString(deterministic=True), odd
 
 
 def _nest(value: Any, depth: int) -> None:

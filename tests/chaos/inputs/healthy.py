@@ -119,3 +119,6 @@ def _row(candle: Candle) -> str:
 
 def _at(name: str) -> dict[str, str]:
     return {"gcs_uri": f"gs://{BUCKET}/{name}"}
+
+
+RUNS = (a_market_run(), a_market_run("RUNNING"), only_the_report(), only_the_charts())

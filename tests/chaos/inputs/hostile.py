@@ -1,17 +1,18 @@
 """Values that nobody meant: everything that Firestore or JSON can hold, and in the odd corners of it.
 
-All of them come from one `random.Random`, so a case is its seed.
+Which of them, and where, is hypothesis's choice.
 """
 
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from google.cloud.firestore import DocumentReference, GeoPoint
+
+from tests.chaos.inputs.chance import Chance
 
 T = TypeVar("T")
 
@@ -63,9 +64,8 @@ DEEPEST: Final = 17  # below the field it is put into; Firestore's own end is 20
 
 
 class Hostile:
-    def __init__(self, seed: str) -> None:
-        self.seed = seed
-        self.chance = random.Random(seed)
+    def __init__(self, chance: Chance) -> None:
+        self.chance = chance
 
     # --- of choosing ---
 
@@ -73,7 +73,11 @@ class Hostile:
         return self.chance.choice(options)
 
     def likely(self, probability: float) -> bool:
-        return self.chance.random() < probability
+        return self.chance.likely(probability)
+
+    def some(self, options: Sequence[T]) -> list[T]:
+        """A few of them, or none."""
+        return [self.one(options) for _ in range(self.one((0, 0, 1, 1, 2, 3, 4)))]
 
     # --- what Firestore can hold ---
 
@@ -105,7 +109,8 @@ class Hostile:
     def text(self) -> str:
         if self.likely(0.8):
             return self.one(TEXTS)
-        return "".join(chr(self._character()) for _ in range(self.chance.randrange(1, 30)))
+        last = self.one((128, 0x300, 0xD800, 0x10FFFF))
+        return "".join(_letter(self.chance.randrange(1, last)) for _ in range(self.chance.randrange(1, 30)))
 
     def key(self) -> str:
         """A name of a field that Firestore would take."""
@@ -114,13 +119,10 @@ class Hostile:
 
     def nested(self, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for _ in range(depth):
-            found = {self.one(("a", "inputs", "steps")): found}
+        names = self.one((("a",), ("inputs", "a"), ("steps", "inputs", "a")))
+        for level in range(depth):
+            found = {names[level % len(names)]: found}
         return found
-
-    def _character(self) -> int:
-        code = self.chance.randrange(1, self.one((128, 0x300, 0xD800, 0x10FFFF)))
-        return code if not 0xD800 <= code < 0xE000 else 0xFFFD
 
     # --- what JSON can hold ---
 
@@ -201,6 +203,10 @@ class Hostile:
             changed = self._spoiled_once(tree[place], make)
             return [*tree[:place], *([changed] if _single(changed) else []), *tree[place + 1 :]]
         return make()
+
+
+def _letter(code: int) -> str:
+    return chr(code) if not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
 def _single(item: object) -> bool:

@@ -6,8 +6,8 @@ The run itself is in order, so every case gets as far as the step that reads.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from flowcore.contracts.model import Answer, Question
@@ -21,10 +21,42 @@ from tests.chaos.inputs.stocked import JSON, a_map, prepared
 Run = dict[str, Any]
 
 
-def strange_material(hostile: Hostile, stage: Stage) -> Run:
-    """Prepares the stage with something odd on it, and gives the run that will meet it."""
-    make = hostile.chance.choices(list(_KINDS), weights=list(_KINDS.values()))[0]
-    return make(hostile, stage)
+@dataclass(frozen=True)
+class Prepared:
+    """A stage with something odd on it, and the run that will meet it."""
+
+    stage: Stage
+    run: Run
+
+    @property
+    def odd(self) -> bool:
+        return bool(self.run not in healthy.RUNS and not _from_a_file(self.run)) or any(self._spoiled())
+
+    def _spoiled(self) -> Iterator[str]:
+        if self.stage.answer is not Stage.answer:
+            yield "the model's answer"
+        sound, good = Stage(), {*sources.SOUND}
+        prepared(sound)
+        good |= {content for _, content in sound.artifacts.objects.values()}
+        for name, (_, content) in self.stage.artifacts.objects.items():
+            if content not in good:
+                yield f"{name}: {content!r:.400}"
+        for path, fields in self.stage.shelf.fields.items():
+            if fields != sound.shelf.fields[path]:
+                yield f"{path}: {fields!r:.400}"
+
+    def __str__(self) -> str:
+        return f"{self.run!r:.1000} with {'; '.join(self._spoiled())}"
+
+
+def strange_material(hostile: Hostile) -> Prepared:
+    stage = Stage()
+    make = hostile.chance.weighted(_KINDS)
+    return Prepared(stage, make(hostile, stage))
+
+
+def _from_a_file(run: Run) -> bool:
+    return any(run == healthy.only_the_candles(name) for name in sources.FILES)
 
 
 # --- what the report reads ---

@@ -10,6 +10,7 @@ from tests.chaos.inputs.hostile import Hostile
 from tests.chaos.inputs.requests import BODY
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+TOGETHER: Final = "functions"  # all of them on one port, as nobody has them who has not asked for it
 PATHS: Final[Mapping[str, tuple[str, ...]]] = {
     "firestore": (  # gRPC and HTTP, on one port
         *("/", "/emulator/v1/projects/other/databases/d/documents", "/emulator/v1/x", "/__history?limit=3"),
@@ -50,8 +51,19 @@ PATHS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "chart_img": ("/v2/tradingview/advanced-chart", "/v2/x"),
     "eventarc": ("/", "/__events", "/__calls", "/__history?since=x", "/__history?limit=-1"),
-    "functions": ("/start_flow/", "/sweep/", "/advance_flow/", "/worker_charts/", "/nobody/", "/start_flow/../sweep"),
+    TOGETHER: ("/start_flow/", "/sweep/", "/advance_flow/", "/worker_charts/", "/nobody/", "/start_flow/../sweep"),
 }
+_OF_A_FUNCTION: Final = (
+    "/",
+    "/",
+    "/?every_run=true",
+    "/_ah/warmup",
+    "/robots.txt",
+    "/favicon.ico",
+    "/../x",
+    "/%00",
+    "*",
+)
 _GOOD: Final[Mapping[str, Any]] = {
     "storage": {"name": "x", "metadata": {"a": "b"}, "contentType": "text/plain"},
     "gemini": {
@@ -66,7 +78,6 @@ _GOOD: Final[Mapping[str, Any]] = {
         "rows": [{"json": {"a": 1}}],
     },
     "chart_img": {"symbol": "BINANCE:BTCUSDT", "interval": "1D", "theme": "dark", "studies": [{"name": "Volume"}]},
-    "functions": BODY,
 }  # fmt: skip
 _VERBS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "get", "BREW", "\x00", "G E T", "PRI")
 
@@ -102,8 +113,8 @@ def _http(hostile: Hostile, service: str) -> bytes:
     body = _body(hostile, service)
     length = hostile.one((str(len(body)),) * 8 + ("-1", "99999999999", "x", "0", "1e3"))
     framing = hostile.one(("Content-Length: " + length,) * 5 + ("Transfer-Encoding: chunked", "X-None: 1"))
-    if service == "functions" and framing.endswith("chunked"):
-        framing = "X-None: 1"  # werkzeug's own server, which is for laptops only, reads a broken chunk for ever
+    if service == TOGETHER and framing.endswith("chunked"):
+        framing = "X-None: 1"  # werkzeug's own server reads a broken chunk for ever
     if framing.endswith("chunked") and hostile.likely(0.7):
         body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     kind = hostile.one(
@@ -113,14 +124,14 @@ def _http(hostile: Hostile, service: str) -> bytes:
     range_ = hostile.one(
         ("", "", "Range: bytes=5-1\r\n", "Content-Range: bytes 0-0/x\r\n", "x-api-key: local-key\r\n", "ce-id: 1\r\n")
     )
-    target = hostile.one(PATHS[service])
+    target = hostile.one(PATHS.get(service, _OF_A_FUNCTION))
     lines = f"{verb} {target} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n{range_}{framing}\r\n"
     head = f"{lines}x-goog-api-key: local-key\r\n\r\n"
     return head.encode("latin-1", "replace") + body
 
 
 def _body(hostile: Hostile, service: str) -> bytes:
-    good = _GOOD.get(service, {})
+    good = _GOOD.get(service, {} if service in PATHS and service != TOGETHER else BODY)
     spoiled = hostile.spoiled(good, hostile.chance.randrange(4), value=hostile.json_value)
     if service == "bigquery" and isinstance(spoiled, dict) and hostile.likely(0.4):
         spoiled["query"] = hostile.one(

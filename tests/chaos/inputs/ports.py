@@ -6,11 +6,15 @@ still there, answers a normal question, and has not grown.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,13 +26,15 @@ from google.cloud import firestore
 from emulator.platform import Platform
 from flowcore.cli.project import functions
 from tests.chaos.battery import Battery, Order, Outcome, Progress
+from tests.chaos.inputs.drawing import cases
 from tests.chaos.inputs.hostile import Hostile
-from tests.chaos.inputs.noise import noise
+from tests.chaos.inputs.noise import TOGETHER, noise
 
 NAME: Final = "random bytes to every port"
 PATIENCE: Final = 5.0  # seconds for one answer, on a slow machine
 EVERY: Final = 500  # requests; then everybody is asked something normal
 _KEY: Final = {"x-goog-api-key": "local-key"}
+_TAKEN: Final = re.compile(rb"HTTP/1\.[01] 2")  # it was in order, or passed for it: no fault
 GROWTH: Final = 200 * 2**20  # bytes that the platform may have grown by in the end
 
 
@@ -36,16 +42,20 @@ GROWTH: Final = 200 * 2**20  # bytes that the platform may have grown by in the 
 
 
 def addresses(platform: Platform) -> dict[str, tuple[str, int]]:
+    """Every port there is, by who listens."""
     urls = {name: getattr(platform, name).url for name in ("storage", "gemini", "bigquery", "chart_img", "eventarc")}
-    urls |= {"firestore": f"http://{platform.firestore.host}", "functions": platform.url_of("start_flow")}
+    urls["firestore"] = f"http://{platform.firestore.host}"
+    of_functions = {name: platform.url_of(name) for name in platform.functions}
+    together = len({process.pid for process in platform.functions.values()}) == 1
+    urls |= {TOGETHER: platform.url_of("start_flow")} if together else of_functions
     places = {name: urlsplit(url) for name, url in urls.items()}
     return {name: (str(place.hostname), int(place.port or 0)) for name, place in places.items()}
 
 
 def said_to(address: tuple[str, int], content: bytes) -> bytes:
-    """What came back; nothing when the other side hung up."""
+    """What came back; nothing when the other side hung up. Nobody there is an error."""
     answer = b""
-    with suppress(ConnectionError), socket.create_connection(address, PATIENCE) as line:
+    with socket.create_connection(address, PATIENCE) as line, suppress(ConnectionError):
         line.sendall(content)
         with suppress(OSError):  # it has hung up already
             line.shutdown(socket.SHUT_WR)
@@ -71,7 +81,7 @@ def well(platform: Platform, client: firestore.Client, number: int) -> Iterator[
         ).ok,
         "chart_img": lambda: requests.get(f"{platform.chart_img.url}/__calls", timeout=PATIENCE).ok,
         "eventarc": lambda: requests.get(f"{platform.eventarc.url}/__events", timeout=PATIENCE).ok,
-        "functions": lambda: requests.post(platform.url_of("sweep"), timeout=PATIENCE).ok,
+        **{name: partial(_function_answers, platform, name) for name in platform.functions},
     }  # fmt: skip
     for service, asked in questions.items():
         try:
@@ -81,46 +91,76 @@ def well(platform: Platform, client: firestore.Client, number: int) -> Iterator[
             yield f"after {number} requests {service} does not answer: {type(exc).__name__}"
 
 
+def _function_answers(platform: Platform, name: str) -> bool:
+    """With a reason, mostly: this is no event, and no flow is named."""
+    answer = requests.post(platform.url_of(name), json={}, timeout=PATIENCE)
+    return answer.ok if name == "sweep" else answer.status_code in (200, 400)
+
+
 def resident() -> int:
     """Bytes of this process, in which the platform lives."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def run(order: Order) -> Outcome:
+# --- the battery --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    service: str
+    content: bytes
+
+
+def run(order: Order, *, single_process: bool = False) -> Outcome:
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    violations: list[str] = []
-    done, progress = 0, Progress(NAME, order.cases)
-    with Platform(functions=functions(), single_process=True) as platform, pytest.MonkeyPatch.context() as patch:
+    hosted = Platform(functions=functions(), single_process=single_process)
+    with hosted as platform, pytest.MonkeyPatch.context() as patch:
         for name, value in platform.exports.items():
             patch.setenv(name, value)
-        client = firestore.Client()
-        ports = addresses(platform)
-        names = sorted(ports)
-        before, processes = 0, {name: process.pid for name, process in platform.functions.items()}
-        while done < order.cases and not order.time_is_up:
-            seed = f"{order.seed}/{done}"
-            service = names[done % len(names)]
-            done += 1
-            progress.tell(done, len(violations))
-            try:
-                answer = said_to(ports[service], noise(Hostile(seed), service))
-            except TimeoutError:
-                violations.append(f"{NAME} {seed}: {service} keeps its caller waiting")
-                continue
+        return _sent(platform, order)
+
+
+def _sent(platform: Platform, order: Order) -> Outcome:
+    client, ports = firestore.Client(), addresses(platform)
+    processes = {name: process.pid for name, process in platform.functions.items()}
+    violations: list[str] = []
+    done = odd = before = 0
+    progress = Progress(NAME, order.cases)
+
+    def any_noise(hostile: Hostile) -> Sent:
+        service = hostile.one(sorted(ports))
+        return Sent(service, noise(hostile, service))
+
+    def asked_something_normal() -> None:
+        platform.faults.clear()  # some of the noise may have planned one
+        violations.extend(f"{NAME} {order.seed}: {broken}" for broken in well(platform, client, done))
+
+    for case in itertools.chain.from_iterable(cases(any_noise, order.seed, order.cases)):
+        if done == order.cases or order.time_is_up:
+            break
+        done += 1
+        try:
+            answer = said_to(ports[case.value.service], case.value.content)
+        except OSError as exc:
+            violations.append(
+                f"{NAME} {case.name}: {case.value.service}: {type(exc).__name__}: {case.value.content!r:.300}"
+            )
+        else:
+            odd += not _TAKEN.match(answer)
             if b"a bug here" in answer:
-                violations.append(f"{NAME} {seed}: {service}: {answer[answer.find(b'a bug here') :][:120]!r}")
-            if done % EVERY == 0:
-                platform.faults.clear()  # some of the noise may have planned one
-                violations += [f"{NAME} {order.seed}: {broken}" for broken in well(platform, client, done)]
-                before = before or resident()
-        platform.faults.clear()
-        violations += [f"{NAME} {order.seed}: {broken}" for broken in well(platform, client, done)]
-        if before and resident() - before > GROWTH:
-            violations.append(f"{NAME} {order.seed}: the platform grew by {(resident() - before) // 2**20} MiB")
-        if any(process.pid != processes[name] for name, process in platform.functions.items()):
-            violations.append(f"{NAME} {order.seed}: a function's process ended")
-    return Outcome(NAME, done, done, tuple(violations))
+                found = answer[answer.find(b"a bug here") :][:120]
+                violations.append(f"{NAME} {case.name}: {case.value.service}: {found!r}")
+        if done % EVERY == 0:
+            asked_something_normal()
+            before = before or resident()
+        progress.tell(done, len(violations))
+    asked_something_normal()
+    if before and resident() - before > GROWTH:
+        violations.append(f"{NAME} {order.seed}: the platform grew by {(resident() - before) // 2**20} MiB")
+    if any(process.pid != processes[name] for name, process in platform.functions.items()):
+        violations.append(f"{NAME} {order.seed}: a function's process ended")
+    return Outcome(NAME, done, odd, tuple(violations))
 
 
 BATTERIES = (Battery(NAME, 10_000, 2.0, run),)

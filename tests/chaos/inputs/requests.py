@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import flask
@@ -51,6 +52,31 @@ _TYPES: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`plays`: the run that comes of it is played to its end."""
+
+    definition: dict[str, Any]
+    wanted: dict[str, Any]
+    plays: bool
+
+    @property
+    def odd(self) -> bool:
+        return self.definition != DEFINITION or is_odd(self.wanted)
+
+
+def strange_call(hostile: Hostile) -> Call:
+    """A request for a run of a flow that may be wrong itself."""
+    definition = hostile.spoiled(DEFINITION, hostile.chance.randrange(5))
+    wanted = strange_request(hostile)
+    return Call(definition if isinstance(definition, dict) else {}, wanted, hostile.likely(0.2))
+
+
+def is_odd(wanted: dict[str, Any]) -> bool:
+    sound = {"method": "POST", "data": json.dumps(BODY).encode(), "headers": {"Content-Type": _TYPES[0]}}
+    return wanted != sound
+
+
 def strange_request(hostile: Hostile) -> dict[str, Any]:
     """What a client would send, in the words of werkzeug and of requests alike."""
     body = hostile.spoiled(BODY, hostile.chance.randrange(3), value=hostile.json_value)
@@ -72,12 +98,11 @@ def strange_request(hostile: Hostile) -> dict[str, Any]:
     return {"method": hostile.one(_METHODS), "data": content, "headers": headers}
 
 
-def started(hostile: Hostile, stage: Stage) -> Iterator[str]:
-    """Ask for a run of a flow that may be wrong itself; what is broken about the answer."""
-    odd = hostile.spoiled(DEFINITION, hostile.chance.randrange(5))
-    stage.shelf.fields[f"{DEFINITIONS}/{FLOW}"] = odd if isinstance(odd, dict) else {}
-    wanted = strange_request(hostile)
-    request = flask.Request(EnvironBuilder(path="/", **wanted).get_environ())
+def started(call: Call) -> Iterator[str]:
+    """What is broken about the answer."""
+    stage = Stage()
+    stage.shelf.fields[f"{DEFINITIONS}/{FLOW}"] = call.definition
+    request = flask.Request(EnvironBuilder(path="/", **call.wanted).get_environ())
     start = Start(stage.shelf, COLLECTION, stage.clock, stage.chance, stage.log, 60.0)
     try:
         trace_id(request)
@@ -92,7 +117,7 @@ def started(hostile: Hostile, stage: Stage) -> Iterator[str]:
     run = stage.shelf.fields.get(f"{COLLECTION}/{answer.run_id}")
     if run is None or not FLOW_KEY.match(answer.run_id):
         yield f"there is no run {answer.run_id!r:.60} after it was started"
-    elif hostile.likely(0.2):
+    elif call.plays:
         stage.play(answer.run_id, run)
         yield from stage.broken
         if not stage.finished(answer.run_id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ from tests.chaos.inputs.stage import Stage
 from tests.chaos.inputs.stocked import a_map, prepared, put
 
 Run = dict[str, Any]
-_FILE: Final = "in/candles.csv"
+FILES: Final = ("in/candles.parquet", "in/candles.csv")
+_ROWS: Final = (1, 5, 30)
 
 
 # --- what the charts read ---
@@ -25,7 +27,7 @@ _FILE: Final = "in/candles.csv"
 def drawn_candles(hostile: Hostile, stage: Stage) -> Run:
     """Prices that are numbers, and no prices."""
     stage.drawing = True
-    file = healthy.candle_file(hostile.one((1, 2, 3, 30)))
+    file = healthy.candle_file(hostile.one(_DRAWN))
     for row in file["data"]:
         for name in row:
             if hostile.likely(0.1):
@@ -34,6 +36,7 @@ def drawn_candles(hostile: Hostile, stage: Stage) -> Run:
     return healthy.only_the_charts()
 
 
+_DRAWN: Final = (1, 2, 3, 30)
 _ODD_FIGURES: Final = (
     0,
     -1.0,
@@ -86,7 +89,7 @@ def candle_inputs(hostile: Hostile, stage: Stage) -> Run:
 
 def rows(hostile: Hostile, stage: Stage) -> Run:
     """CSV, cut and mixed up, also cell by cell."""
-    lines = healthy.candle_rows(hostile.one((1, 5, 30))).split(b"\n")
+    lines = healthy.candle_rows(hostile.one(_ROWS)).split(b"\n")
     for number, line in enumerate(lines):
         cells = line.split(b",")
         if hostile.likely(0.2):
@@ -95,25 +98,41 @@ def rows(hostile: Hostile, stage: Stage) -> Run:
     if hostile.likely(0.3):
         hostile.chance.shuffle(lines)
     content = b"\n".join(lines)
-    put(stage, _FILE, hostile.damaged(content) if hostile.likely(0.3) else content)
-    return healthy.only_the_candles(_FILE)
+    put(stage, FILES[1], hostile.damaged(content) if hostile.likely(0.3) else content)
+    return healthy.only_the_candles(FILES[1])
+
+
+_TABLE: Final[dict[str, list[Any]]] = {
+    **{name: ["2024-01-01T00:00:00Z"] * 2 for name in ("timestamp", "ingested_at")},
+    "symbol": ["BTCUSDT"] * 2,
+    "timeframe": ["1d"] * 2,
+    "exchange": ["X"] * 2,
+    **{name: [1.0, 2.0] for name in ("open", "high", "low", "close", "volume")},
+}
 
 
 def columns(hostile: Hostile, stage: Stage) -> Run:
     """Parquet, with columns of other types, or damaged."""
     odd = hostile.one(([1, 2], ["a", None], [None, None], [[1], [2]], [b"x", b"y"], [{"a": 1}, None], [True, False]))
-    names = ["timestamp", "symbol", "timeframe", "open", "high", "low", "close", "volume", "exchange", "ingested_at"]
-    good: dict[str, list[Any]] = {name: [1.0, 2.0] for name in names}
-    good |= {
-        "timestamp": ["2024-01-01T00:00:00Z"] * 2,
-        "symbol": ["BTCUSDT"] * 2,
-        "timeframe": ["1d"] * 2,
-        "exchange": ["X"] * 2,
-    }
-    good["ingested_at"] = ["2024-01-01T00:00:00Z"] * 2
-    table = {name: odd if hostile.likely(0.15) else values for name, values in good.items() if hostile.likely(0.95)}
+    table = {name: odd if hostile.likely(0.15) else values for name, values in _TABLE.items() if hostile.likely(0.95)}
+    content = _parquet(table)
+    name = hostile.one(FILES)
+    put(stage, name, hostile.damaged(content) if hostile.likely(0.4) else content)
+    return healthy.only_the_candles(name)
+
+
+def _parquet(table: Mapping[str, object]) -> bytes:
     file = BytesIO()
     parquet.write_table(pa.table(table), file)
-    name = hostile.one(("in/candles.parquet", _FILE))
-    put(stage, name, hostile.damaged(file.getvalue()) if hostile.likely(0.4) else file.getvalue())
-    return healthy.only_the_candles(name)
+    return file.getvalue()
+
+
+# --- what is in order ---
+
+SOUND: Final = frozenset(
+    (
+        *(json.dumps(healthy.candle_file(count)).encode() for count in _DRAWN),
+        *(healthy.candle_rows(count) for count in _ROWS),
+        _parquet(_TABLE),
+    )
+)

@@ -13,6 +13,7 @@ from tests.chaos.leaks.house import House
 
 GOOD: Final = {"summary": {"markdown": f"# {OUTPUT}"}, "details": {}}
 # Not JSON, the wrong shape, the canary as the name of a property, as its value, in a fence, cut off.
+_BAD_INPUTS, _BAD_OUTPUT, _NO_PROMPT = "INVALID_STEP_INPUTS", "INVALID_STRUCTURED_OUTPUT", "PROMPT_NOT_FOUND"
 BAD_ANSWERS: Final[tuple[Any, ...]] = (
     OUTPUT,
     f'{{"{OUTPUT}": ',
@@ -27,9 +28,17 @@ BAD_ANSWERS: Final[tuple[Any, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Path:
+    """What is expected of it shows that it was taken: how often the model answers at least, what it is sent of a file,
+    how the run ends (a code, or its status), and whether a chart is paid for.
+    """
+
     name: str
     arrange: Callable[[House], None]
     run: Callable[[], dict[str, Any]] = healthy.only_the_report
+    answers: int = 0
+    sends: str = ""
+    ends: str = ""
+    draws: bool = False
 
 
 def paths() -> list[Path]:
@@ -47,22 +56,20 @@ def _answers() -> list[Path]:
 
         return arrange
 
-    found = [Path("a good answer", says(GOOD))]
+    found = [Path("a good answer", says(GOOD), answers=1, ends="SUCCEEDED")]
     for number, bad in enumerate(BAD_ANSWERS):
-        found.append(Path(f"bad answer {number}, mended", says(bad, GOOD)))
-        found.append(Path(f"bad answer {number}, twice", says(bad, bad)))
+        found.append(Path(f"bad answer {number}, mended", says(bad, GOOD), answers=2, ends="SUCCEEDED"))
+        found.append(Path(f"bad answer {number}, twice", says(bad, bad), answers=2, ends=_BAD_OUTPUT))
     return found
 
 
 def _provider() -> list[Path]:
     """The provider fails, in its own words: at the first call, and at the repair."""
     found = []
-    for name, fault in _WEATHER.items():
+    for name, fault in {**_WEATHER, **{name: shape(name) for name in sorted(SHAPES["gemini"])}}.items():
+        at_the_repair = _planned("gemini", "*", fault, says=OUTPUT, skip=1)
         found.append(Path(f"gemini: {name}", _planned("gemini", "*", fault, says=GOOD)))
-        found.append(Path(f"gemini, at the repair: {name}", _planned("gemini", "*", fault, says=OUTPUT, skip=1)))
-    for name in sorted(SHAPES["gemini"]):
-        found.append(Path(f"gemini: {name}", _planned("gemini", "*", shape(name), says=GOOD)))
-        found.append(Path(f"gemini, at the repair: {name}", _planned("gemini", "*", shape(name), says=OUTPUT, skip=1)))
+        found.append(Path(f"gemini, at the repair: {name}", at_the_repair, answers=1))
     return found
 
 
@@ -79,7 +86,7 @@ _WEATHER: Final[dict[str, Fault]] = {
 
 
 def _charts() -> list[Path]:
-    found = [Path("charts: fair", lambda house: None, healthy.only_the_charts)]
+    found = [Path("charts: fair", lambda house: None, healthy.only_the_charts, ends="SUCCEEDED", draws=True)]
     for name, fault in {**_WEATHER, "non_png": shape("non_png"), "truncated_png": shape("truncated_png")}.items():
         found.append(Path(f"chart_img: {name}", _planned("chart_img", "*", fault), healthy.only_the_charts))
     return found
@@ -118,26 +125,43 @@ def _files() -> list[Path]:
     prompt = {"schemaVersion": 2, "systemInstruction": SYSTEM, "userPrompt": PROMPT}
     csv = healthy.candle_rows(3).replace(b"BINANCE", NOTE.encode(), 1)
     bad_csv = csv.replace(b"2024-01-01T00:00:00+00:00", NOTE.encode(), 1)
+    untold = {"schemaVersion": 1, "userPrompt": PROMPT}
     return [
-        Path("a note in the candles", lambda house: house.put(healthy.CANDLES_OBJECT, healthy.as_bytes(noted))),
-        Path("a note instead of a price", lambda house: house.put(healthy.CANDLES_OBJECT, healthy.as_bytes(spoiled))),
-        Path("a note instead of candles", lambda house: house.put(healthy.CANDLES_OBJECT, NOTE.encode())),
+        Path("a note in the candles", _brought(healthy.CANDLES_OBJECT, noted), answers=1, ends="SUCCEEDED"),
+        Path("a note instead of a price", _brought(healthy.CANDLES_OBJECT, spoiled), ends=_BAD_INPUTS),
+        Path("a note instead of candles", _brought(healthy.CANDLES_OBJECT, NOTE), ends=_BAD_INPUTS),
+        Path("a note instead of a manifest", _brought(healthy.MANIFEST_OBJECT, NOTE), ends=_BAD_INPUTS),
+        Path("a note instead of an image", _brought(healthy.IMAGE_OBJECT, NOTE), ends=_BAD_INPUTS),
+        Path("a note instead of a report", _brought(healthy.EARLIER_OBJECT, NOTE), ends=_BAD_INPUTS),
+        Path("a note as a report's output", _brought(healthy.EARLIER_OBJECT, {"output": NOTE}), ends=_BAD_INPUTS),
         Path(
-            "a note instead of candles, drawn", lambda house: house.put(healthy.CANDLES_OBJECT, NOTE.encode()),
-            healthy.only_the_charts,
+            "a note in a report", _brought(healthy.EARLIER_OBJECT, {"output": {"note": NOTE}}),
+            answers=1, sends=NOTE, ends="SUCCEEDED",
         ),
-        Path("a note instead of a manifest", lambda house: house.put(healthy.MANIFEST_OBJECT, NOTE.encode())),
-        Path("a note instead of an image", lambda house: house.put(healthy.IMAGE_OBJECT, NOTE.encode())),
-        Path("a note instead of a report", lambda house: house.put(healthy.EARLIER_OBJECT, NOTE.encode())),
-        Path("a note in a report", lambda house: house.put(healthy.EARLIER_OBJECT, healthy.as_bytes({"output": NOTE}))),
-        Path("a prompt of another version", lambda house: house.document(healthy.PROMPT_PATH, prompt)),
         Path(
-            "a prompt without an instruction",
-            lambda house: house.document(healthy.PROMPT_PATH, {"schemaVersion": 1, "userPrompt": PROMPT}),
+            "a prompt of another version", lambda house: house.document(healthy.PROMPT_PATH, prompt), ends=_NO_PROMPT
         ),
-        Path("a file of candles with a note", lambda house: house.put("in/c.csv", csv), _from_file),
-        Path("a file of candles that cannot be read", lambda house: house.put("in/c.csv", bad_csv), _from_file),
+        Path(
+            "a prompt without an instruction", lambda house: house.document(healthy.PROMPT_PATH, untold),
+            ends=_NO_PROMPT,
+        ),
+        Path("a file of candles with a note", _brought("in/c.csv", csv), _from_file, ends="SUCCEEDED"),
+        Path("a file of candles that cannot be read", _brought("in/c.csv", bad_csv), _from_file, ends=_BAD_INPUTS),
     ]  # fmt: skip
+
+
+def _brought(name: str, content: object) -> Callable[[House], None]:
+    """A file of the case's own; the model has a good answer to whatever is made of it."""
+
+    def arrange(house: House) -> None:
+        house.say(GOOD)
+        house.put(name, content if isinstance(content, bytes) else _written(content))
+
+    return arrange
+
+
+def _written(content: object) -> bytes:
+    return content.encode() if isinstance(content, str) else healthy.as_bytes(content)
 
 
 def _from_file() -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pytest
@@ -14,6 +14,7 @@ from google.cloud import firestore
 from google.cloud.storage import Client as StorageClient  # type: ignore[import-untyped]
 
 from emulator.faults import Fault, Handle
+from emulator.gemini.prompt import Prompt
 from emulator.platform import Platform
 from flowcore.cli.project import functions
 from flowcore.testing.builders import REPORT, RUN_ID
@@ -50,11 +51,15 @@ class House:
     storage: Any
     fault: Handle | None = None
     said_before: int = 0
+    brought: set[str] = field(default_factory=set)
+    asked: list[Prompt] = field(default_factory=list)  # what the model was asked before it said a line of the script
 
     def renew(self) -> None:
         """A healthy market, with secrets in it."""
         self.platform.reset()
         self.fault = None
+        self.asked.clear()
+        self.brought.clear()
         self.storage.create_bucket(healthy.BUCKET)
         prompt = {"schemaVersion": 1, "systemInstruction": SYSTEM, "userPrompt": PROMPT}
         self.document(healthy.PROMPT_PATH, prompt)
@@ -71,12 +76,19 @@ class House:
     # --- what is arranged ---
 
     def say(self, line: Any, times: int = 1) -> None:
-        self.platform.gemini.script.say(line, times=times)
+        spoken = line if isinstance(line, str) else json.dumps(line)
+
+        def said(prompt: Prompt) -> str:
+            self.asked.append(prompt)
+            return spoken
+
+        self.platform.gemini.script.say(said, times=times)
 
     def plan(self, service: str, method: str, fault: Fault, skip: int) -> None:
         self.fault = self.platform.faults.add(service=service, method=method, action=fault, times=1, skip=skip)
 
     def put(self, name: str, content: bytes) -> None:
+        self.brought.add(name)
         self.storage.bucket(healthy.BUCKET).blob(name).upload_from_string(content, "application/json")
 
     def document(self, path: str, fields: dict[str, Any]) -> None:
@@ -85,7 +97,7 @@ class House:
     def play(self, run: dict[str, Any]) -> dict[str, Any]:
         for step in run["steps"].values():
             step["retry"] = {"maxAttempts": 1}
-        if REPORT in run["steps"]:
+        if REPORT in run["steps"] and healthy.IMAGE_OBJECT not in self.brought:
             self.put(healthy.IMAGE_OBJECT, SKETCH)
         self.db.document(f"flow_runs/{RUN_ID}").set(run)
         self.platform.settled(20.0)
@@ -93,6 +105,10 @@ class House:
         return found
 
     # --- what is looked at ---
+
+    def reports(self) -> list[str]:
+        blobs = self.storage.bucket(healthy.BUCKET).list_blobs()
+        return [blob.download_as_bytes().decode() for blob in blobs if _REPORTS.match(blob.name)]
 
     def places(self) -> Iterator[Place]:
         """Everywhere, except for the prompt's own document and the files that the case itself has brought."""

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from flowcore.domain.errors import REGISTRY
 from tests.chaos.battery import Battery, Order, Outcome, Progress
+from tests.chaos.leaks.controls import missed
 from tests.chaos.leaks.failures import Path, paths
-from tests.chaos.leaks.house import opened
+from tests.chaos.leaks.house import House, opened
 
 NAME: Final = "leaks: secrets on every path"
 
@@ -17,26 +18,26 @@ def run(order: Order) -> Outcome:
     """The table is the same for every seed; where there is no time for all of it, the seed says where to begin."""
     table = paths()
     first = order.seed % len(table)
-    return looked_at([*table[first:], *table[:first]][: order.cases], order)
+    with opened() as house:
+        return looked_at(house, [*table[first:], *table[:first]][: order.cases], order)
 
 
-def looked_at(chosen: Sequence[Path], order: Order) -> Outcome:
+def looked_at(house: House, chosen: Sequence[Path], order: Order) -> Outcome:
     violations: list[str] = []
     done = fired = 0
     progress = Progress(NAME, len(chosen))
-    with opened() as house:
-        for path in chosen:
-            if order.time_is_up:
-                break
-            house.renew()
-            path.arrange(house)
-            after = house.play(path.run())
-            found = [leak for place in house.places() for leak in place.leaks()]
-            found += [*house.structured(), *_unknown_codes(after)]
-            fired += house.fault.fired if house.fault else 0
-            done += 1
-            violations += [f"{NAME}: {path.name}: {leak}" for leak in dict.fromkeys(found)]
-            progress.tell(done, len(violations))
+    for path in chosen:
+        if order.time_is_up:
+            break
+        house.renew()
+        path.arrange(house)
+        after = house.play(path.run())
+        found = [*missed(house, path, after), *house.structured(), *_unknown_codes(after)]
+        found += [leak for place in house.places() for leak in place.leaks()]
+        fired += house.fault.fired if house.fault else 0
+        done += 1
+        violations += [f"{NAME}: {path.name}: {leak}" for leak in dict.fromkeys(found)]
+        progress.tell(done, len(violations))
     return Outcome(NAME, done, fired, tuple(violations))
 
 
