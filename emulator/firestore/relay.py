@@ -4,8 +4,9 @@ Runs as a program of its own, on the standard library alone: `relay.py FD GRPC_P
 socket. That is what measures best: it costs one client a twentieth of its calls per second. In the server's own process
 it would wait its turn among the server's threads, and an event loop takes twice the time of two threads a connection.
 
-The server sees the relay where it used to see its clients. So each line on the input is the port of one of the relay's
-own connections, and is answered with the port of the client behind it, or 0. The end of the input is the end.
+The gRPC server sees the relay where it used to see its clients. So each line on the input is the port of one of the
+relay's own connections to it, and is answered with the port of the client behind it, or 0. The end of the input is the
+end.
 """
 
 import os
@@ -23,7 +24,7 @@ class Relay:
     """Carries every connection until one of its ends has enough."""
 
     def __init__(self, grpc_port: int, http_port: int) -> None:
-        self.clients: Final[dict[int, int]] = {}  # by the port that the server sees
+        self.clients: Final[dict[int, int]] = {}  # by the port that gRPC's server sees; the other may see the same
         self._grpc_port = grpc_port
         self._http_port = http_port
 
@@ -35,15 +36,17 @@ class Relay:
     def _serve(self, client: socket.socket, port: int) -> None:
         with client, suppress(OSError):
             first = client.recv(len(PREFACE), socket.MSG_PEEK | socket.MSG_WAITALL)
-            target = self._grpc_port if first == PREFACE else self._http_port
-            with socket.create_connection(("127.0.0.1", target)) as server:
+            is_grpc = first == PREFACE
+            with socket.create_connection(("127.0.0.1", self._grpc_port if is_grpc else self._http_port)) as server:
                 own = server.getsockname()[1]
-                self.clients[own] = port
+                if is_grpc:
+                    self.clients[own] = port
                 back = threading.Thread(target=_carry, args=(server, client), daemon=True)
                 back.start()
                 _carry(client, server)
                 back.join()
-                del self.clients[own]
+                if is_grpc:
+                    del self.clients[own]
 
 
 def _carry(source: socket.socket, target: socket.socket) -> None:

@@ -77,7 +77,7 @@ def run(chosen: Sequence[Battery], seed: int, seconds: float) -> Iterator[Row]:
         # What a quick battery leaves over is shared by those that follow.
         order = Order(seed, battery.cases, began + (ends - began) * battery.share / rest)
         outcome = _outcome(battery, order)
-        yield Row(outcome, battery.cases, round(time.monotonic() - began))
+        yield Row(outcome, outcome.planned or battery.cases, round(time.monotonic() - began))
 
 
 def _outcome(battery: Battery, order: Order) -> Outcome:

@@ -16,13 +16,14 @@ BETWEEN_WORDS = 10.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`figures` are what was measured besides, in words."""
+    """`planned`: how many cases there are, where only the battery finds that out. `figures`: what else was measured."""
 
     name: str
     cases: int
     faults_fired: int
     violations: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
+    planned: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def matrix(order: Order, name: str = "wire: matrix") -> Outcome:
     with opened(flow=LONG) as arena:
         long = Undisturbed.traced(arena)
         _play(arena, further_points(long, short, order), long, order, tally, at_once=LONG_AT_ONCE)
-    return tally.outcome()
+    return replace(tally.outcome(), planned=tally.progress.cases)
 
 
 def storms(order: Order, name: str = "wire: storms") -> Outcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -37,12 +36,11 @@ class Tally:
         self.violations += broken
 
     def outcome(self) -> Outcome:
-        print(self, file=sys.stderr, flush=True)
-        return Outcome(self.progress.name, self.cases, self.faults, tuple(self.violations))
+        return Outcome(self.progress.name, self.cases, self.faults, tuple(self.violations), (str(self),))
 
     def __str__(self) -> str:
         struck = ", ".join(f"{self.struck[number]} with {number}" for number in sorted(self.struck))
         return (
-            f"{self.progress.name}, points {' and '.join(self.points)}: cases by troubles that struck: {struck}; "
+            f"points {' and '.join(self.points)}; cases by troubles that struck: {struck}; "
             f"{self.again} played again alone; {self.waived} ended otherwise by their own troubles"
         )
