@@ -28,10 +28,13 @@ class Likeness:
     _readers: dict[tuple[str, frozenset[str], bool], int] = field(default_factory=dict)
 
     def about(self, delivery: Delivery) -> tuple[str, frozenset[str]]:
-        """What an event is to its function: for a worker, the step it would claim; for the others, the run."""
+        """What an event is to its function: for a worker, the step it would claim, or the object it would look for to
+        adopt it; for the others, the run.
+        """
         call = self._first_call(delivery.program, delivery.document)
         paths = call.patch.changes if call and call.patch else ()
-        return delivery.program, frozenset(path for path in paths if path.endswith("lease"))
+        looked_for = [call.name] if call and call.kind == "find" else []
+        return delivery.program, frozenset([*(path for path in paths if path.endswith("lease")), *looked_for])
 
     def hopeless(self, program: str, document: int, used: tuple[int, ...]) -> bool:
         """Whether nothing that this program may do without a claim can ever change the document again."""
