@@ -58,6 +58,8 @@ def main() -> None:
     for row in run(chosen, options.seed, options.minutes * 60):
         rows.append(row)
         print(row, *row.outcome.figures, sep="\n  ", flush=True)
+        for violation in row.outcome.violations:
+            print(violation, file=sys.stderr, flush=True)
         write(rows, options.seed)  # each time: an hour's work is not lost with the battery that follows
     cases, fired, violations = (sum(column) for column in zip(*(row.figures for row in rows), strict=True))
     print(f"{'all of them':<44}{cases:>10,}{fired:>14,}{violations:>12}{sum(row.seconds for row in rows):>10}")

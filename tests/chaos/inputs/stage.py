@@ -38,8 +38,8 @@ from functions.worker_llm_report.writing import Desk, write_report
 from functions.worker_ohlcv_export.export import export
 from functions.worker_ohlcv_export.inputs import Inputs as CandleInputs
 from functions.worker_ohlcv_export.inputs import wish
+from tests.chaos.inputs import verdict
 from tests.chaos.inputs.twin import COLLECTION, Shelf, TwinRuns
-from tests.chaos.inputs.verdict import reached
 
 GOOD_ANSWER: Final = '{"summary": {"markdown": "# Up"}, "details": {}}'
 SKETCH: Final = b"\x89PNG\r\n\x1a\n"
@@ -66,13 +66,13 @@ class Stage:
     # --- what happens ---
 
     def play(self, run_id: str, document: Mapping[str, object], *, events: bool = True) -> None:
-        """A stranger writes the run; then events, and as long as it is not finished, time and sweep."""
+        """A stranger writes the run; then events, and as long as anything is still to come of it, time and sweep."""
         self.runs.put(run_id, document)
         if not events:
             self.heard = len(self.runs.changes)
         self.settle()
         for round_number in range(ROUNDS):
-            if self.finished(run_id):
+            if not any(verdict.of_run(run_id, document, self.runs.kept[run_id].snapshot.document)):
                 return
             self._later()
             self._sweep(every_run=round_number % 4 == 0)
@@ -120,7 +120,7 @@ class Stage:
         try:
             yield
         except Exception as exc:  # noqa: BLE001 - whatever it is: it would have been a 500
-            self.broken.append(f"{what}: {reached(exc)}")
+            self.broken.append(f"{what}: {verdict.reached(exc)}")
 
     # --- who acts ---
 

@@ -45,7 +45,7 @@ def documents(session: Session, some: Sequence[Case[Strange]]) -> Iterator[str]:
         if session.written(run_id, own):
             session.count(odd=odd.odd)
             before[run_id], came_from[run_id] = own, case.name
-    session.played_out([run_id for run_id, document in before.items() if "status" in document])
+    session.played_out(before)
     for run_id, document in before.items():
         found = verdict.of_run(run_id, document, session.document(run_id))
         yield from (f"{came_from[run_id]}: {broken}" for broken in found)
@@ -69,7 +69,7 @@ def material(session: Session, some: Sequence[Case[Prepared]]) -> Iterator[str]:
         there = set(session.system.objects())
         if session.written(RUN_ID, run):
             session.count(odd=is_odd)
-            session.played_out([RUN_ID])
+            session.played_out({RUN_ID: run})
             yield from (f"{case.name}: {broken}" for broken in verdict.of_run(RUN_ID, run, session.document(RUN_ID)))
             yield from (f"{case.name}: {broken}" for broken in session.broken([RUN_ID], there))
 
