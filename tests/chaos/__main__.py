@@ -46,7 +46,7 @@ class Row:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the same seed is the same cases (default: %(default)s)")
-    parser.add_argument("--minutes", type=float, default=90.0, help="shared among the batteries (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=120.0, help="at most, for all of them (default: %(default)s)")
     parser.add_argument("batteries", nargs="*", metavar="battery", help="only those whose name contains one of these")
     options = parser.parse_args()
     wanted = options.batteries or [""]

@@ -107,7 +107,7 @@ def test_a_run_that_ends_otherwise_is_noticed(arena: Arena, undisturbed: Undistu
 
 
 def test_a_fault_that_never_strikes_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
-    """The case is played a second time, alone, before anybody complains."""
+    """The case is played again, at last alone, before anybody complains."""
     nowhere = Trouble(Point("storage", "objects.get", "artifacts/runs/{run}/nowhere", 0), "is told 503 by")
     tally = _tallied(arena, [Case("never", (nowhere,), strikes=1)], undisturbed)
     assert (tally.faults, tally.again) == (0, 1)

@@ -163,4 +163,4 @@ def _sent(platform: Platform, order: Order) -> Outcome:
     return Outcome(NAME, done, odd, tuple(violations))
 
 
-BATTERIES = (Battery(NAME, 10_000, 2.0, run),)
+BATTERIES = (Battery(NAME, 10_000, 1.0, run),)

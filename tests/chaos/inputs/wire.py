@@ -219,8 +219,8 @@ MATERIAL = Kind("bad input on the wire: artifacts", strange_material, material, 
 EVENTS = Kind("bad input on the wire: events", posted, events, 50)
 REQUESTS = Kind("bad input on the wire: requests", asked, calls, 100)
 BATTERIES = (
-    DOCUMENTS.battery(1_000, 2.0),
-    MATERIAL.battery(400, 2.0),
-    EVENTS.battery(600, 1.0),
+    DOCUMENTS.battery(1_000, 3.0),
+    MATERIAL.battery(400, 1.5),
+    EVENTS.battery(600, 0.5),
     REQUESTS.battery(1_000, 0.5),
 )

@@ -47,4 +47,4 @@ def _unknown_codes(after: dict[str, Any]) -> list[str]:
     return [f"it ended as {code}" for code in codes if code not in REGISTRY or code == "INTERNAL"]
 
 
-BATTERIES = (Battery(NAME, len(paths()), 2.0, run),)
+BATTERIES = (Battery(NAME, len(paths()), 1.0, run),)

@@ -180,4 +180,4 @@ def run(order: Order) -> Outcome:
     return Outcome(NAME, order.cases, conflicts, tuple(f"{NAME}: {broken}" for broken in violations), (figures.told(),))
 
 
-BATTERIES = (Battery(NAME, 1_000, 6.0, run),)
+BATTERIES = (Battery(NAME, 1_000, 5.0, run),)

@@ -70,7 +70,7 @@ def _outcome(name: str, tally: Tally) -> Outcome:
 
 
 BATTERIES = (
-    Battery("twins: storms", 100_000, 14.0, lambda order: judged_by_all_cores("storms", order)),
-    Battery("twins: pairs", PAIRS, 3.0, lambda order: judged_by_all_cores("pairs", order)),
-    Battery("twins: dropped", 2_000, 1.0, lambda order: judged_by_all_cores("dropped", order)),
+    Battery("twins: storms", 100_000, 16.0, lambda order: judged_by_all_cores("storms", order)),
+    Battery("twins: pairs", PAIRS, 1.5, lambda order: judged_by_all_cores("pairs", order)),
+    Battery("twins: dropped", 2_000, 0.5, lambda order: judged_by_all_cores("dropped", order)),
 )

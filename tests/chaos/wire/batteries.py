@@ -98,8 +98,8 @@ def killed(arena: Arena, moments: Sequence[int]) -> Iterator[None]:
 
 
 BATTERIES = (
-    Battery("wire: matrix", EVERY_POINT, 14.0, matrix),
+    Battery("wire: matrix", EVERY_POINT, 10.0, matrix),
     Battery("wire: pairs", 300, 8.0, lambda order: run("wire: pairs", pairs, order)),
-    Battery("wire: dropped", 60, 2.0, lambda order: run("wire: dropped", dropped, order)),
-    Battery("wire: storms", 2_000, 28.0, storms),
+    Battery("wire: dropped", 60, 1.0, lambda order: run("wire: dropped", dropped, order)),
+    Battery("wire: storms", 2_000, 33.0, storms),
 )

@@ -2,7 +2,8 @@
 
 A process serves several runs, so the kill that one case has planned hits others, and a call that names no run may be
 any run's. Hence a case which did not meet its own trouble, or whose step lost more workers than it can afford, is
-played once more when all others are over: alone, or with others that kill nobody. What is wrong then is a violation.
+played again when all others are over: with a few like it, and if there is still a doubt alone, or with others that kill
+nobody. What is wrong then is a violation.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MOST_SWEEPS = 40
 OVER_WITHIN = 900.0  # seconds; also on a machine that has other things to do
 LOSSES = {"LLM_REPORT": 2}  # so many lost leases end a step; a report is not paid for a third time
 MOST_LOSSES = 4
+A_FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Case:
 
     @property
     def again(self) -> Case:
-        return replace(self, key=f"{self.key}-alone")
+        return replace(self, key=f"{self.key}-again")
 
     @property
     def kills(self) -> bool:
@@ -94,8 +96,7 @@ def judged(
     outages = arena.outages
     begun: dict[str, Case] = {}
 
-    def done(played: Played, *, alone: bool) -> bool:
-        """Whether there is no doubt."""
+    def certain(played: Played, *, alone: bool) -> bool:
         begun[played.case.run_id] = played.case
         if played.doubtful and not played.broken and not alone:
             return False
@@ -103,16 +104,19 @@ def judged(
         tally.complain(f"{played.case}: {law}" for law in (*played.broken, *played.doubtful))
         return True
 
-    with _pool(at_once) as pool:
-        doing = [pool.submit(_if_in_time, arena, case, undisturbed, order) for case in cases]
-        over = (each.result() for each in as_completed(doing))
-        again = [played.case for played in over if played and not done(played, alone=False)]
-    tally.again += len(again)
-    for some in ([case for case in again if not case.kills], *([case] for case in again if case.kills)):
+    def play(some: Sequence[Case], size: int, until: Order | None = None, *, alone: bool = False) -> list[Case]:
+        """Those that are in doubt, as they are to be played next."""
         arena.settled()
-        with _pool(at_once) as pool:
-            for played in pool.map(lambda case: _played(arena, case.again, undisturbed, alone=True), some):
-                done(played, alone=True)
+        with _pool(size) as pool:
+            doing = [pool.submit(_if_in_time, arena, case, undisturbed, until, alone=alone) for case in some]
+            over = (each.result() for each in as_completed(doing))
+            return [played.case.again for played in over if played and not certain(played, alone=alone)]
+
+    doubtful = play(cases, at_once, order)
+    tally.again += len(doubtful)
+    doubtful = play(doubtful, A_FEW)
+    for some in ([case for case in doubtful if not case.kills], *([case] for case in doubtful if case.kills)):
+        play(some, A_FEW, alone=True)
     if not arena.settled():
         tally.complain([f"{cases[0].key} and the next: events do not come to their end"])
     for run_id, laws in judge(arena).items():
@@ -131,11 +135,14 @@ def _pool(size: int) -> Iterator[ThreadPoolExecutor]:
             raise
 
 
-def _if_in_time(arena: Arena, case: Case, undisturbed: Undisturbed, order: Order) -> Played | None:
-    return None if order.time_is_up else _played(arena, case, undisturbed)
+def _if_in_time(
+    arena: Arena, case: Case, undisturbed: Undisturbed, order: Order | None, *, alone: bool
+) -> Played | None:
+    """Without an order it is played in any case: it was begun, and is not left in doubt."""
+    return None if order and order.time_is_up else _played(arena, case, undisturbed, alone=alone)
 
 
-def _played(arena: Arena, case: Case, undisturbed: Undisturbed, *, alone: bool = False) -> Played:
+def _played(arena: Arena, case: Case, undisturbed: Undisturbed, *, alone: bool) -> Played:
     with ExitStack() as planned:
         with arena.between_sweeps if case.concerns_sweep else nullcontext():
             plans = planned.enter_context(arena.sky.planned(case.run_id, case.problems))

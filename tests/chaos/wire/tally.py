@@ -14,7 +14,7 @@ class Tally:
     progress: Progress
     cases: int = 0
     faults: int = 0  # that were planned and happened
-    again: int = 0  # cases that were played once more, alone
+    again: int = 0  # cases that were played more than once
     waived: int = 0  # that ended otherwise, for a step whose workers their own troubles took
     struck: Counter[int] = field(default_factory=Counter)  # cases, by how many of their troubles happened
     points: list[str] = field(default_factory=list)  # a digest of each list from which cases were drawn
@@ -42,5 +42,5 @@ class Tally:
         struck = ", ".join(f"{self.struck[number]} with {number}" for number in sorted(self.struck))
         return (
             f"points {' and '.join(self.points)}; cases by troubles that struck: {struck}; "
-            f"{self.again} played again alone; {self.waived} ended otherwise by their own troubles"
+            f"{self.again} played again; {self.waived} ended otherwise by their own troubles"
         )
