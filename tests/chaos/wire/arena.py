@@ -123,8 +123,8 @@ class Arena:
             time.sleep(0.1)
         return True
 
-    def by_an_operator(self, run_id: str, decide: Callable[[Run], Patch]) -> bool:
-        """Whether there was anything to write."""
+    def by_an_operator(self, run_id: str, decide: Callable[[Run], Patch]) -> None:
+        """What is decided on is written, unless that is nothing."""
         for _ in range(10):
             try:
                 snapshot = self.world.runs.get(run_id)
@@ -134,7 +134,7 @@ class Arena:
             assert snapshot is not None
             patch = decide(parse_run(snapshot))
             if not patch:
-                return False
+                return
             try:
                 when = self.world.runs.update(run_id, patch, snapshot.update_time)
             except Conflict:
@@ -143,8 +143,7 @@ class Arena:
                 self.unclear.add(run_id)
                 continue
             self.by_hand.add(written(run_id, when))
-            return True
-        return False
+            return
 
     def look_ahead(self, run_id: str, hours: int) -> bool:
         """A sweep by our own hand and clock; whether it met a fault that was meant for a function."""

@@ -70,11 +70,15 @@ class Book:
             self._ended.set()
             thread.join()
 
-    def so_far(self) -> list[Told]:
-        """Every record that is in the file by now."""
+    def catch_up(self) -> None:
+        """Returns when all has been read that is in the file by now."""
         written = self._path.stat().st_size
         while self._read_to < written:
             time.sleep(LOOK)
+
+    def so_far(self) -> list[Told]:
+        """Every record that is in the file by now."""
+        self.catch_up()
         return list(self.records)
 
     def life(self, run_id: str) -> Life:

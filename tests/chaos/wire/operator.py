@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from random import Random
 from typing import NamedTuple
@@ -51,13 +52,14 @@ class Operator:
         if not self._patience or self._arena.book.life(self._run_id).document["status"] != "FAILED":
             return False
         self._patience -= 1
-        return self._write(_all_again)
+        self._write(_all_again)
+        return not self._arena.book.life(self._run_id).over
 
-    def _write(self, decide: Callable[[Run], Patch]) -> bool:
-        try:
-            return self._arena.by_an_operator(self._run_id, decide)
-        except manual.Refused:
-            return False
+    def _write(self, decide: Callable[[Run], Patch]) -> None:
+        """Whatever came of it, a reply or none, the book knows when this returns."""
+        with suppress(manual.Refused):
+            self._arena.by_an_operator(self._run_id, decide)
+        self._arena.book.catch_up()
 
 
 def _now() -> datetime:
