@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 import traceback
@@ -53,6 +54,7 @@ def main() -> None:
     chosen = [each for each in BATTERIES if any(word in each.name for word in wanted)]
     if not chosen:
         sys.exit(f"no such battery; there are: {', '.join(each.name for each in BATTERIES)}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is ended
     rows: list[Row] = []
     print(f"{'battery':<44}{'cases':>10}{'faults fired':>14}{'violations':>12}{'seconds':>10}", flush=True)
     for row in run(chosen, options.seed, options.minutes * 60):
