@@ -7,14 +7,14 @@ orchestrator's events lost, or all but those of sweep's own writes, workers are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
+from tests.chaos.twins.case import Case
 from tests.chaos.twins.flows import a_fan, a_flow, functions_for
-from tests.chaos.twins.simulation import Delivery, Fate, Kernel, Simulation
-from tests.chaos.twins.stepping import Stage
+from tests.chaos.twins.simulation import Delivery, Fate, Simulation
 from tests.chaos.twins.verdict import verdict
-from tests.chaos.twins.world import Call, Record, World
+from tests.chaos.twins.world import Call, World
 
 RUN_ID = "run"
 ALL, ORCHESTRATORS, ALL_BUT_SWEEPS = "all", "the orchestrator's", "all but sweep's"
@@ -48,16 +48,7 @@ class Loss:
 
 
 @dataclass(slots=True)
-class Silenced:
-    """One case, from its seed to its verdict."""
-
-    seed: str
-    stage: Stage
-    kernel: Kernel = field(default_factory=Kernel)
-    fired: int = 0
-    violations: list[str] = field(default_factory=list)
-    book: list[Record] = field(default_factory=list)
-
+class Silenced(Case):
     def run(self) -> Silenced:
         chance = Random(self.seed)
         flow = (a_fan if chance.random() < 0.1 else a_flow)(chance, RUN_ID)

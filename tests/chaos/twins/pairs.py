@@ -19,6 +19,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from flowcore.testing.builders import REPORT
+from tests.chaos.twins.case import Case
 from tests.chaos.twins.flows import functions_for, the_market_flow
 from tests.chaos.twins.reading import each_document_once
 from tests.chaos.twins.silence import silence
@@ -130,15 +131,9 @@ class Walk:
 
 
 @dataclass(slots=True)
-class Ambushed:
-    """One case, from its seed to its verdict. The seed gives all of them an order, so that a part is a sample."""
+class Ambushed(Case):
+    """The seed gives all of them an order, so that a part is a sample."""
 
-    seed: str
-    stage: Stage
-    kernel: Kernel = field(default_factory=Kernel)
-    fired: int = 0
-    violations: list[str] = field(default_factory=list)
-    book: list[Record] = field(default_factory=list)
     given_up: bool = False
 
     def run(self) -> Ambushed:

@@ -7,19 +7,19 @@ more, and then only safety is asked for: a run may end late, or a step be paid t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 from flowcore.domain.errors import Code, NetworkError, StepFailed, ValidationError
 from tests.chaos.transitions import FINISHED
 from tests.chaos.twins.acting import MALFORMED
+from tests.chaos.twins.case import Case
 from tests.chaos.twins.flows import a_flow, functions_for
 from tests.chaos.twins.operator import Operator
 from tests.chaos.twins.silence import silence
-from tests.chaos.twins.simulation import Delivery, Fate, Kernel, Simulation
-from tests.chaos.twins.stepping import Stage
+from tests.chaos.twins.simulation import Delivery, Fate, Simulation
 from tests.chaos.twins.verdict import MARGIN, verdict
-from tests.chaos.twins.world import Call, Record, World
+from tests.chaos.twins.world import Call, World
 
 RUN_ID = "run"
 FAR_OFF = 600.0
@@ -151,16 +151,7 @@ class Storm:
 
 
 @dataclass(slots=True)
-class Schedule:
-    """One case, from its seed to its verdict."""
-
-    seed: str
-    stage: Stage
-    kernel: Kernel = field(default_factory=Kernel)
-    fired: int = 0
-    violations: list[str] = field(default_factory=list)
-    book: list[Record] = field(default_factory=list)
-
+class Schedule(Case):
     def run(self) -> Schedule:
         chance = Random(self.seed)
         flow = a_flow(chance, RUN_ID)
