@@ -62,14 +62,15 @@ def main() -> None:
         print(row, *row.outcome.figures, sep="\n  ", flush=True)
         for violation in row.outcome.violations:
             print(violation, file=sys.stderr, flush=True)
-        write(rows, options.seed)  # each time: an hour's work is not lost with the battery that follows
+        write(rows, options.seed, complete=len(rows) == len(BATTERIES))  # each time: an hour's work is not lost
     cases, fired, violations = (sum(column) for column in zip(*(row.figures for row in rows), strict=True))
     print(f"{'all of them':<44}{cases:>10,}{fired:>14,}{violations:>12}{sum(row.seconds for row in rows):>10}")
     for row in rows:
         for violation in row.outcome.violations:
             print(violation)
     if short := [row.outcome.name for row in rows if row.cut_short]:
-        print(f"cut short, as there were only {options.minutes:g} minutes: {', '.join(short)}; more: --minutes")
+        reason = "what they found is told above" if violations else "for more time: --minutes"
+        print(f"these have not done all of their cases: {', '.join(short)}; {reason}")
     sys.exit(1 if violations else 0)
 
 
@@ -92,9 +93,11 @@ def _outcome(battery: Battery, order: Order) -> Outcome:
         return Outcome(battery.name, 0, 0, (f"{battery.name}: the battery itself broke: {error!r}",))
 
 
-def write(rows: Sequence[Row], seed: int) -> None:
+def write(rows: Sequence[Row], seed: int, *, complete: bool) -> None:
+    """`complete`: whether these are all batteries, each with all of its cases."""
     violations = sum(len(row.outcome.violations) for row in rows)
-    told = {"batteries": [row.told() for row in rows], "violations": violations, "seed": seed}
+    whole = complete and not any(row.cut_short for row in rows)
+    told = {"batteries": [row.told() for row in rows], "violations": violations, "seed": seed, "complete": whole}
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(json.dumps(told, indent=2))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -47,6 +48,11 @@ class Battery:
     cases: int
     share: float
     run: Callable[[Order], Outcome]
+
+
+def listed(fired: Counter[str]) -> str:
+    """How often each kind of fault happened, the most frequent first."""
+    return ", ".join(f"{count:,} × {kind}" for kind, count in fired.most_common())
 
 
 @dataclass(slots=True)

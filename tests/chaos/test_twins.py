@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from random import Random
+from typing import Any
 
 import pytest
 
 from flowcore.domain.artifacts import Artifact
+from flowcore.domain.errors import Code, StepFailed
 from flowcore.engine.context import StepContext
 from tests.chaos.battery import Order
 from tests.chaos.twins import acting, pairs
 from tests.chaos.twins.batteries import BATTERIES, CASES, PAIRS, judged
+from tests.chaos.twins.dropped import Silenced
 from tests.chaos.twins.pairs import KINDS, Ambushed, all_cases
+from tests.chaos.twins.simulation import Kernel
 from tests.chaos.twins.stepping import Stage
+from tests.chaos.twins.storms import TWICE, Schedule
 from tests.chaos.twins.verdict import verdict
 from tests.chaos.twins.world import Outside, Record, World
+
+FAIR = "1/41"  # a storm in which events come often and late, and nothing else happens
+ALL_LOST = "1/0"
 
 
 @pytest.mark.parametrize(
@@ -87,6 +96,49 @@ def test_an_object_that_is_not_what_its_hash_says_is_a_violation() -> None:
     world = World(Random(0))
     world.artifacts.create("runs/run/x", b"content", "text/plain", {"sha256": sha256(b"other").hexdigest()})
     assert verdict(world) == ["runs/run/x: its content is not what its sha256 says"]
+
+
+def test_a_step_that_fails_for_no_reason_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(outside: Outside, ctx: StepContext, inputs: Mapping[str, object]) -> Artifact:
+        raise StepFailed(Code.INVALID_STEP_INPUTS, "not today")
+
+    with Stage() as stage:
+        fair = Schedule(FAIR, stage).run()
+        assert (fair.violations, set(fair.fired)) == ([], {TWICE})
+        for act in ("_anything", "_charts", "_report"):
+            monkeypatch.setattr(acting, act, gives_up)
+        laws = Schedule(FAIR, stage).run().violations
+    assert any("is FAILED with INVALID_STEP_INPUTS, and the worst that happened was a delay" in law for law in laws)
+    assert "is FAILED, although events came only late or often" in laws
+
+
+@pytest.mark.parametrize(
+    ("function", "called", "case", "seed"),
+    [
+        ("advance", "handle", Schedule, FAIR),
+        ("worker", "handle", Schedule, FAIR),
+        ("sweep", "minutely", Silenced, ALL_LOST),
+    ],
+)
+def test_an_exception_that_nothing_explains_is_a_violation(
+    function: str, called: str, case: type[Schedule | Silenced], seed: str
+) -> None:
+    """The next delivery makes up for it, and the run ends as it should; but a function has crashed."""
+    first = iter([True])
+
+    class Crashing:
+        def __init__(self, *parts: object) -> None:
+            self.sound = getattr(Kernel(), function)(*parts)
+
+        def __getattr__(self, name: str) -> object:
+            if next(first, False):
+                raise KeyError(name)
+            return getattr(self.sound, name)
+
+    broken: dict[str, Any] = {function: Crashing}
+    with Stage() as stage:
+        laws = case(seed, stage, replace(Kernel(), **broken)).run().violations
+    assert [law.partition(": ")[2] for law in laws] == [f"KeyError('{called}')"]
 
 
 def _history(battery: str, number: int) -> list[Record]:

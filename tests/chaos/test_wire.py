@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
+from flowcore.adapters.cloud_log import JsonLog
+from flowcore.domain.errors import Code, NetworkError
 from tests.chaos.battery import Order, Outcome, Progress
 from tests.chaos.wire.arena import MARGIN, Arena, opened
 from tests.chaos.wire.batteries import killed
@@ -22,7 +25,7 @@ from tests.chaos.wire.points import KINDS, Point, Trouble, Weather
 from tests.chaos.wire.storms import a_storm, clocks, outages
 from tests.chaos.wire.tally import Tally
 from tests.chaos.wire.tracing import Undisturbed
-from tests.chaos.wire.verdict import Ending, wrong_objects
+from tests.chaos.wire.verdict import Ending, judge, wrong_objects
 
 CANCELLED = Case("cancelled", (), same_ending=False, acts=(Act("cancel", 2, 0),))
 UNKNOWN = Undisturbed(Ending("", (), ()), (), (), ())
@@ -30,15 +33,16 @@ REPEATED = Case("repeated", (Weather("lost acknowledgement", 0.5, 1),))
 
 
 def broken_on_purpose() -> tuple[str, ...]:
-    """What is found out about a heedless worker, on a platform of its own."""
+    """What is found out about a heedless worker and a sweep that does nothing, on a platform of their own."""
     report = "artifacts/runs/{run}/reports/1M/llm_report_1M_review_v1.json"
     dies = Trouble(Point("storage", "objects.insert", report, 0), "dies after")
-    with opened(instead={"worker_llm_report": "heedless"}) as arena:
-        return _judged(arena, [Case("heedless", (dies,), same_ending=False, strikes=1)], UNKNOWN).violations
+    cases = [Case("heedless", (dies,), same_ending=False, strikes=1), Case("forgotten", (ORCHESTRATOR,))]
+    with opened(instead={"worker_llm_report": "heedless", "sweep": "sweep_off"}) as arena:
+        return _judged(arena, cases, UNKNOWN).violations
 
 
 @pytest.fixture(scope="module", autouse=True)
-def heedless() -> Iterator[Future[tuple[str, ...]]]:
+def found_out() -> Iterator[Future[tuple[str, ...]]]:
     """In a process of its own, beside everything else: it mostly waits, too."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         yield pool.submit(broken_on_purpose)
@@ -110,13 +114,19 @@ def test_a_fault_that_never_strikes_is_noticed(arena: Arena, undisturbed: Undist
     """The case is played again, at last alone, before anybody complains."""
     nowhere = Trouble(Point("storage", "objects.get", "artifacts/runs/{run}/nowhere", 0), "is told 503 by")
     tally = _tallied(arena, [Case("never", (nowhere,), strikes=1)], undisturbed)
-    assert (tally.faults, tally.again) == (0, 1)
+    assert (tally.faults.total(), tally.again) == (0, 1)
     assert ["its fault never struck" in law for law in tally.violations] == [True]
 
 
-def test_a_worker_that_does_not_heed_what_it_finds_is_caught(heedless: Future[tuple[str, ...]]) -> None:
+def test_a_worker_that_does_not_heed_what_it_finds_is_caught(found_out: Future[tuple[str, ...]]) -> None:
     """It dies when its report is stored, and the next one asks the model again although the report is there."""
-    assert ["asked 2 times; 1 calls were due" in law for law in heedless.result()] == [True]
+    about = [law for law in found_out.result() if law.startswith("heedless ")]
+    assert ["asked 2 times; 1 calls were due" in law for law in about] == [True]
+
+
+def test_a_sweep_that_does_nothing_is_caught(found_out: Future[tuple[str, ...]]) -> None:
+    """The events of the orchestrator are lost, and our own clock does not make up for it."""
+    assert any(law.startswith("forgotten ") and "sweep passes over it" in law for law in found_out.result())
 
 
 def test_with_events_lost_sweep_finishes_every_run(arena: Arena, undisturbed: Undisturbed, played: Outcome) -> None:
@@ -160,6 +170,16 @@ def test_clocks_differ_by_no_more_than_the_margin() -> None:
     for season in range(50):
         ahead = clocks(1, season).values()
         assert max(ahead) - min(ahead) <= MARGIN
+
+
+def test_a_crash_in_the_log_of_a_function_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:
+    """One that the engine catches and survives, with nothing else to see."""
+    run_id = Case("as-always", ()).run_id
+    with (arena.home.folder / "log" / "worker_charts.log").open("a") as log:
+        said = JsonLog(lambda line: print(line, file=log), lambda: datetime.now(UTC)).bind(run_id=run_id)
+        said.error("finalize_failed", exc_info=NetworkError(Code.FIRESTORE_UNAVAILABLE, "no reply"))
+        said.error("finalize_failed", exc_info=KeyError("status"))
+    assert [law.partition("{")[0] for law in judge(arena)[run_id]] == [f"worker_charts {run_id}: finalize_failed: "]
 
 
 def test_an_object_that_is_not_what_it_says_is_noticed(arena: Arena, undisturbed: Undisturbed) -> None:

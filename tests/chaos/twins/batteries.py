@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
-from tests.chaos.battery import Battery, Order, Outcome, Progress
+from tests.chaos.battery import Battery, Order, Outcome, Progress, listed
 from tests.chaos.twins.dropped import Silenced
 from tests.chaos.twins.pairs import Ambushed
 from tests.chaos.twins.reading import each_document_once
@@ -26,7 +27,7 @@ CASES: dict[str, type[Case]] = {"storms": Schedule, "pairs": Ambushed, "dropped"
 @dataclass(slots=True)
 class Tally:
     cases: int = 0
-    fired: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -66,7 +67,7 @@ def _part(name: str, order: Order, first: int, end: int, kernel: Kernel) -> Tall
 
 
 def _outcome(name: str, tally: Tally) -> Outcome:
-    return Outcome(f"twins: {name}", tally.cases, tally.fired, tuple(tally.violations))
+    return Outcome(f"twins: {name}", tally.cases, tally.fired.total(), tuple(tally.violations), (listed(tally.fired),))
 
 
 BATTERIES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from tests.chaos.twins.simulation import Kernel
@@ -11,11 +12,11 @@ from tests.chaos.twins.world import Record
 
 @dataclass(slots=True)
 class Case:
-    """`fired`: faults that struck; `book`: what happened, record by record."""
+    """`fired`: faults that struck, by kind; `book`: what happened, record by record."""
 
     seed: str
     stage: Stage
     kernel: Kernel = field(default_factory=Kernel)
-    fired: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
     book: list[Record] = field(default_factory=list)

@@ -6,6 +6,7 @@ orchestrator's events lost, or all but those of sweep's own writes, workers are 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -57,7 +58,7 @@ class Silenced(Case):
         simulation = Simulation(world, self.stage, loss, functions_for(flow), self.kernel)
         simulation.put(RUN_ID, flow)
         simulation.until_quiet()
-        self.fired = loss.fired
+        self.fired = Counter({"a lost event": loss.fired})
         self.violations += verdict(world)
         if simulation.restless:
             self.violations.append("does not come to rest")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
@@ -18,7 +19,7 @@ from tests.chaos.twins.simulation import Simulation
 class Operator:
     simulation: Simulation
     chance: Random
-    acted: int = 0
+    acted: Counter[str] = field(default_factory=Counter)
     _patience: int = 0
 
     def plan(self) -> None:
@@ -33,9 +34,9 @@ class Operator:
         if self._patience == 0 or self.simulation.document["status"] != "FAILED" or self.simulation.restless:
             return False
         self._patience -= 1
-        before = self.acted
+        before = self.acted.total()
         self._wish()
-        return self.acted > before
+        return self.acted.total() > before
 
     def _cancel(self) -> None:
         document = self.simulation.document
@@ -43,11 +44,11 @@ class Operator:
             return
         match self.chance.randrange(3):
             case 0:
-                self._write(Patch({"cancelRequested": True}))
+                self._write("a cancel", Patch({"cancelRequested": True}))
             case 1 if "wakeAt" in document:  # without it, an edit whose event is lost is seen by nobody
-                self._write(Patch({"status": "CANCELLED"}))
+                self._write("a cancel by status", Patch({"status": "CANCELLED"}))
             case _:
-                self._write(manual.cancel(self._run(), self._now()))
+                self._write("a cancel with all that follows", manual.cancel(self._run(), self._now()))
 
     def _wish(self) -> None:
         run = self._run()
@@ -57,17 +58,17 @@ class Operator:
         skipped += [name for name in waiting if self.chance.random() < 0.3]
         retried = [name for name in failed if name not in skipped]
         try:
-            self._write(manual.reopen(run, self._now(), retry=retried, skip=skipped))
+            self._write("a manual retry or skip", manual.reopen(run, self._now(), retry=retried, skip=skipped))
         except manual.Refused:
             return
 
-    def _write(self, patch: Patch) -> None:
+    def _write(self, kind: str, patch: Patch) -> None:
         world = self.simulation.world
         if not patch:
             return
         world.runs.update(self.simulation.latest.run_id, patch, self.simulation.latest.update_time)
         world.note_write(None, by_hand=True)
-        self.acted += 1
+        self.acted[kind] += 1
         self.simulation.at(world.now, self.simulation.announce)
 
     def _run(self) -> Run:

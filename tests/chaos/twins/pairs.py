@@ -12,6 +12,7 @@ run fails with LEASE_EXPIRED, and so says the number of lost leases.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -141,7 +142,7 @@ class Ambushed(Case):
         faults = _shuffled(seed)[int(number)]
         walk = Walk(self.stage, faults, self.kernel, book=self.book)
         ending = walk.run()
-        self.fired = walk.fired
+        self.fired = Counter(fault.kind for fault in faults[: walk.fired])
         self.given_up = _given_up(walk, ending)
         broken = walk.violations
         if ending != _undisturbed() and not self.given_up:

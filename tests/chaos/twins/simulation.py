@@ -24,7 +24,7 @@ from flowcore.engine.worker import Worker
 from flowcore.testing.world import T0
 from tests.chaos.twins.acting import step_type
 from tests.chaos.twins.stepping import Killed, Stage
-from tests.chaos.twins.world import SILENT, Call, Outside, OutsideObjects, World
+from tests.chaos.twins.world import Call, Log, Outside, OutsideObjects, World
 
 MINUTE = 60.0
 # Seconds, as in functions/functions.toml.
@@ -188,19 +188,20 @@ class Simulation:
         )
         try:
             self._serve(delivery, outside)
-        except (Exception, Killed):  # noqa: BLE001 - the platform sees a failed invocation, whatever it was
+        except (Exception, Killed) as raised:  # noqa: BLE001 - the platform sees a failed invocation, whatever it was
+            self.world.hear(delivery.function, raised)
             self._again(delivery)
 
     def _serve(self, delivery: Delivery, outside: Outside) -> None:
-        event = FlowEvent("event", delivery.run_id, delivery.snapshot)
+        event, log = FlowEvent("event", delivery.run_id, delivery.snapshot), Log(self.world.hear)
         match delivery.function:
             case "sweep":
-                self.kernel.sweep(outside, outside, outside, SILENT, SWEEP_SECONDS).minutely()
+                self.kernel.sweep(outside, outside, outside, log, SWEEP_SECONDS).minutely()
             case "advance":
-                self.kernel.advance(outside, outside, outside, SILENT, ADVANCE_SECONDS).handle(event)
+                self.kernel.advance(outside, outside, outside, log, ADVANCE_SECONDS).handle(event)
             case name:
                 budget, objects = BUDGETS.get(name, OTHER_BUDGET), OutsideObjects(outside)
-                self.kernel.worker(step_type(name, outside), outside, objects, outside, outside, SILENT, budget).handle(
+                self.kernel.worker(step_type(name, outside), outside, objects, outside, outside, log, budget).handle(
                     event
                 )
 

@@ -1,4 +1,4 @@
-"""What is said of a world when nothing moves any more: by the auditor, and by the objects of themselves."""
+"""What is said of a world when nothing moves any more: by the auditor, by the objects of themselves, and by crashes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def verdict(world: World, *, skew: timedelta | None = MARGIN, over: bool = True)
     """`over`: whether every run should have ended."""
     objects = world.artifacts.objects
     found = Auditor(skew).hear(world.book).verdict(over=over, read=lambda name: objects[name][1])
-    return [*found, *_false_hashes(world)]
+    return [*found, *_false_hashes(world), *world.crashes]
 
 
 def _false_hashes(world: World) -> Iterator[str]:

@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, NamedTuple
 
+from flowcore.domain.errors import NetworkError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch
+from flowcore.engine.update import Contended
 from flowcore.ports import StoredObject
 from flowcore.testing.stores import MemoryArtifacts, MemoryRuns
 from flowcore.testing.world import T0
@@ -30,6 +32,10 @@ class Call:
     resource: str
     effect: Callable[[], Any]
     timeout: float = 0.0
+
+
+class Unforeseen(Exception):
+    """What a provider's library may raise, and no adapter knows."""
 
 
 class Record(NamedTuple):
@@ -49,6 +55,12 @@ class World:
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     book: list[Record] = field(default_factory=list)
     tokens: int = 0
+    crashes: list[str] = field(default_factory=list)  # exceptions that no trouble of ours explains
+
+    def hear(self, where: str, raised: object) -> None:
+        """An exception that ended something. To be told nothing, or to lose a race, is what must be expected."""
+        if isinstance(raised, Exception) and not isinstance(raised, (NetworkError, Contended, Unforeseen)):
+            self.crashes.append(f"{where}: {raised!r}")
 
     def record(self, kind: str, service: str, method: str, resource: str, **detail: Any) -> None:
         self.book.append(Record(_T0 + self.now, kind, service, method, resource, detail))
@@ -178,20 +190,21 @@ class OutsideObjects:
         return self.outside.ask(Call(method, resource, effect, min(timeout, OBJECT_CALL)))
 
 
-class Silent:
-    """A log that nobody reads; the book has all that is judged."""
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Of a log only the exceptions are read; the book has all else that is judged."""
 
-    def bind(self, **fields: object) -> Silent:
+    hear: Callable[[str, object], None]
+
+    def bind(self, **fields: object) -> Log:
         return self
 
     def info(self, event: str, **fields: object) -> None: ...
 
     def warning(self, event: str, **fields: object) -> None: ...
 
-    def error(self, event: str, **fields: object) -> None: ...
-
-
-SILENT = Silent()
+    def error(self, event: str, **fields: object) -> None:
+        self.hear(event, fields.get("exc_info"))
 
 
 def _told(patch: Patch) -> str:

@@ -25,7 +25,7 @@ def main() -> None:
     kind, seed, number = sys.argv[1].split("-")[:3]
     order = Order(int(seed), int(number) + 1, time.monotonic() + 600)
     ahead = clocks(order.seed, int(number) // SEASON) if kind == "storm" else None
-    with opened(ahead, LONG if kind == "long" else SHORT) as arena:
+    with opened(ahead, LONG if kind == "long" else SHORT, hourly=kind not in ("storm", "dropped")) as arena:
         found = Undisturbed.traced(arena)
         tally = Tally(Progress(sys.argv[1], 0))
         tally.expect(1, found.digest)

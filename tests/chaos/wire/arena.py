@@ -26,6 +26,7 @@ from flowcore.domain.model import Run
 from flowcore.domain.parse import parse_run
 from flowcore.domain.patch import Patch
 from flowcore.ports import Conflict
+from tests.chaos.transitions import Document, moment
 from tests.chaos.wire.ahead import sweep_ahead
 from tests.chaos.wire.book import Book
 from tests.chaos.wire.flow import FLOW, SHORT, Flow, furnish, run_id_of
@@ -41,6 +42,8 @@ BEGUN_WITHIN = 120.0
 SETTLED_WITHIN = 120.0
 ANSWERS_WITHIN = 20.0
 SWEPT_WITHIN = 3.0
+MANY_SWEEPS = 10  # that succeed, and leave a run that is due as it is
+A_MOMENT = timedelta(seconds=2)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Written = tuple[str, int]  # the run, and the microsecond
@@ -53,13 +56,14 @@ class Arena:
     book: Book
     world: World
     flow: Flow
+    sweep_is_ahead: timedelta
+    hourly: bool
     between_sweeps: threading.Lock = field(default_factory=threading.Lock)
     up: threading.Event = field(default_factory=threading.Event)
     sweeps: int = 0
     outages: int = 0
     begun: set[str] = field(default_factory=set)
     by_hand: set[Written] = field(default_factory=set)  # an operator's writes
-    ahead: set[Written] = field(default_factory=set)  # those of a clock that we put forward
     unclear: set[str] = field(default_factory=set)  # runs of which we do not know whether such a write landed
     _looks: int = 0
     _at_work: set[str] = field(default_factory=set)
@@ -123,8 +127,8 @@ class Arena:
             time.sleep(0.1)
         return True
 
-    def by_an_operator(self, run_id: str, decide: Callable[[Run], Patch]) -> None:
-        """What is decided on is written, unless that is nothing."""
+    def by_an_operator(self, run_id: str, decide: Callable[[Run], Patch]) -> bool:
+        """Whether anything was decided on and written."""
         for _ in range(10):
             try:
                 snapshot = self.world.runs.get(run_id)
@@ -134,7 +138,7 @@ class Arena:
             assert snapshot is not None
             patch = decide(parse_run(snapshot))
             if not patch:
-                return
+                return False
             try:
                 when = self.world.runs.update(run_id, patch, snapshot.update_time)
             except Conflict:
@@ -142,16 +146,27 @@ class Arena:
             except NetworkError:
                 self.unclear.add(run_id)
                 continue
-            self.by_hand.add(written(run_id, when))
-            return
+            self.by_hand.add((run_id, (when - EPOCH) // timedelta(microseconds=1)))
+            return True
+        return False
+
+    def passed_over(self, run_id: str) -> bool:
+        """Whether sweep leaves a run as it is that its own clock calls due. To put ours forward would hide that."""
+        writes, sweeps, ends = self.book.life(run_id).writes, self.sweeps, time.monotonic() + SETTLED_WITHIN
+        while self._is_due(self.book.life(run_id).document) and self.book.life(run_id).writes == writes:
+            if self.sweeps >= sweeps + MANY_SWEEPS or time.monotonic() > ends:
+                return True
+            time.sleep(0.1)
+        return False
 
     def look_ahead(self, run_id: str, hours: int) -> bool:
         """A sweep by our own hand and clock; whether it met a fault that was meant for a function."""
-        swept = sweep_ahead(self.world.runs, run_id, hours)
-        self.ahead |= {written(run_id, when) for when in swept.written}
-        if swept.met_a_fault:
-            self.unclear.add(run_id)
-        return swept.met_a_fault
+        return sweep_ahead(self.world.runs, run_id, hours)
+
+    def _is_due(self, document: Document) -> bool:
+        wake = moment(document.get("wakeAt"))
+        due = wake is not None and wake <= datetime.now(UTC) + self.sweep_is_ahead - A_MOMENT
+        return due or document["status"] == "PENDING"
 
     # --- in the background --------------------------------------------------------------------------------------
 
@@ -171,8 +186,8 @@ class Arena:
     def sweep(self) -> None:
         """As Cloud Scheduler does it every minute and every hour. One that hangs does not keep the next from coming."""
         with suppress(requests.RequestException):
-            for query in ("", "?every_run=true"):
-                requests.post(self.home.functions["sweep"] + query, timeout=SWEPT_WITHIN)
+            for query in ("", "?every_run=true") if self.hourly else ("",):
+                requests.post(self.home.functions["sweep"] + query, timeout=SWEPT_WITHIN).raise_for_status()
             self.sweeps += 1
 
     def _sweep(self) -> None:
@@ -189,25 +204,30 @@ class Arena:
                 self._looks += 1
 
 
-def written(run_id: str, when: datetime) -> Written:
-    return run_id, (when - EPOCH) // timedelta(microseconds=1)
-
-
 @contextmanager
 def opened(
-    ahead: Mapping[str, float] | None = None, flow: Flow = SHORT, instead: Mapping[str, str] | None = None
+    ahead: Mapping[str, float] | None = None,
+    flow: Flow = SHORT,
+    instead: Mapping[str, str] | None = None,
+    *,
+    hourly: bool = True,
 ) -> Iterator[Arena]:
-    """`ahead`: how many seconds the clocks of functions are ahead of ours; `instead`: see `host`."""
+    """`ahead`: how many seconds the clocks of functions are ahead of ours; `instead`: see `host`.
+
+    `hourly`: whether runs are swept in the way of every hour, too, which makes up for what that of every minute lacks.
+    """
+    ahead = ahead or {"sweep": MARGIN}
     with ExitStack() as opening:
         folder = Path(opening.enter_context(tempfile.TemporaryDirectory())) / "platform"
-        home = Home(folder, Setting(ahead or {"sweep": MARGIN}, {**flow.instead, **(instead or {})}, flow.environment))
+        home = Home(folder, Setting(ahead, {**flow.instead, **(instead or {})}, flow.environment))
         home.start()
         opening.callback(home.stop)
         opening.enter_context(_variables(home.exports))
         there = world()
         furnish(there, flow)
         book = opening.enter_context(Book(home.history).open())
-        yield opening.enter_context(Arena(home, Sky(home, book), book, there, flow).watched())
+        lead = timedelta(seconds=ahead["sweep"])
+        yield opening.enter_context(Arena(home, Sky(home, book), book, there, flow, lead, hourly).watched())
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,29 +12,44 @@ from pathlib import Path
 
 from tests.chaos.battery import Battery, Order, Outcome, Progress
 from tests.chaos.wire.arena import Arena, opened
-from tests.chaos.wire.cases import Case, judged
+from tests.chaos.wire.cases import OUTAGE, Case, judged
 from tests.chaos.wire.dropped import dropped
 from tests.chaos.wire.flow import LONG
 from tests.chaos.wire.matrix import every_point, further_points, pairs
-from tests.chaos.wire.storms import a_storm, clocks, outages
+from tests.chaos.wire.storms import OF_EVERY_KIND, a_storm, clocks, outages
 from tests.chaos.wire.tally import Tally
 from tests.chaos.wire.tracing import Undisturbed
 
 EVIDENCE = Path("build/chaos")
-EVERY_POINT = 1_000  # more than there are
+EVERY_POINT = 10_000  # more than there are
+PAIRS = 300
+DRAWN = PAIRS + 20  # of some the second trouble finds no occasion any more
 AT_ONCE = 16
 LONG_AT_ONCE = 8  # such a run is work, not waiting
 SHORT_SHARE = 0.6  # of the time of the matrix, when that is not enough for all
 STORMS_AT_ONCE = 32
 SEASON = 200  # storms on one platform, before its folder grows too large to come back soon
 OUTAGES = 3  # a season
+ENOUGH = 1_000  # storms: among so many there is everything that a storm may have
 
 
-def run(name: str, cases: Callable[[Undisturbed, Order], list[Case]], order: Order) -> Outcome:
+def all_pairs(order: Order, name: str = "wire: pairs") -> Outcome:
+    """So many that of enough both troubles strike."""
     tally = Tally(Progress(name, 0))
     with opened() as arena:
         found = Undisturbed.traced(arena)
-        _play(arena, cases(found, order), found, order, tally, at_once=AT_ONCE)
+        _play(arena, pairs(found, order), found, order, tally, at_once=AT_ONCE)
+    if tally.cases >= DRAWN and tally.struck[2] < PAIRS:
+        tally.complain([f"{name}: only {tally.struck[2]} pairs of which both troubles struck"])
+    return tally.outcome()
+
+
+def all_lost(order: Order, name: str = "wire: dropped") -> Outcome:
+    """With the sweep of every minute alone."""
+    tally = Tally(Progress(name, 0))
+    with opened(hourly=False) as arena:
+        found = Undisturbed.traced(arena)
+        _play(arena, dropped(found, order), found, order, tally, at_once=AT_ONCE)
     return tally.outcome()
 
 
@@ -53,26 +68,30 @@ def matrix(order: Order, name: str = "wire: matrix") -> Outcome:
 
 
 def storms(order: Order, name: str = "wire: storms") -> Outcome:
-    """A season after the other, each on a platform of its own that is killed now and then."""
+    """A season after the other, each on a platform of its own that is killed now and then; swept every minute only."""
     tally = Tally(Progress(name, 0))
     found: Undisturbed | None = None
     for season, first in enumerate(range(0, order.cases, SEASON)):
         if order.time_is_up:
             break
         numbers = range(first, min(order.cases, first + SEASON))
-        with opened(clocks(order.seed, season)) as arena:
+        with opened(clocks(order.seed, season), hourly=False) as arena:
             found = found or Undisturbed.traced(arena)
             cases = [a_storm({*found.points, *found.swept}, order.seed, number) for number in numbers]
             with killed(arena, outages(order.seed, season, len(cases), OUTAGES)):
                 _play(arena, cases, found, order, tally, at_once=STORMS_AT_ONCE)
+    if tally.cases >= ENOUGH:
+        missing = sorted({*OF_EVERY_KIND, OUTAGE} - tally.faults.keys())
+        tally.complain(f"{name}: there was never: {kind}" for kind in missing)
     return tally.outcome()
 
 
 def _play(arena: Arena, cases: Sequence[Case], found: Undisturbed, order: Order, tally: Tally, *, at_once: int) -> None:
     """What the platform knows of cases among which one went wrong is kept."""
+    known = len(tally.violations)
     tally.expect(len(cases), found.digest)
     judged(arena, cases, found, order, tally, at_once=at_once)
-    if any(case.key in violation for violation in tally.violations for case in cases):
+    if len(tally.violations) > known:
         arena.home.evidence(EVIDENCE / cases[0].key)
 
 
@@ -99,7 +118,7 @@ def killed(arena: Arena, moments: Sequence[int]) -> Iterator[None]:
 
 BATTERIES = (
     Battery("wire: matrix", EVERY_POINT, 10.0, matrix),
-    Battery("wire: pairs", 300, 8.0, lambda order: run("wire: pairs", pairs, order)),
-    Battery("wire: dropped", 60, 1.0, lambda order: run("wire: dropped", dropped, order)),
+    Battery("wire: pairs", DRAWN, 8.0, all_pairs),
+    Battery("wire: dropped", 60, 1.0, all_lost),
     Battery("wire: storms", 2_000, 33.0, storms),
 )

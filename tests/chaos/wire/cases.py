@@ -9,13 +9,14 @@ nobody. What is wrong then is a violation.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from tests.chaos.battery import Order
-from tests.chaos.transitions import Document
+from tests.chaos.transitions import LEASE_LOSSES, MOST_LEASE_LOSSES, Document
 from tests.chaos.wire.arena import Arena
 from tests.chaos.wire.flow import run_id_of
 from tests.chaos.wire.operator import Act, Operator
@@ -27,9 +28,8 @@ from tests.chaos.wire.verdict import ending, judge, wrong_objects
 
 MOST_SWEEPS = 40
 OVER_WITHIN = 900.0  # seconds; also on a machine that has other things to do
-LOSSES = {"LLM_REPORT": 2}  # so many lost leases end a step; a report is not paid for a third time
-MOST_LOSSES = 4
 A_FEW = 4
+OUTAGE = "an end of the platform"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class Played:
 
     case: Case
     plans: Sequence[Plan]
+    acted: Counter[str]  # what an operator did
     astray: bool  # a fault that was meant for a function met us
     broken: list[str]
     doubtful: list[str]
@@ -81,12 +82,25 @@ class Played:
     @property
     def struck(self) -> int:
         """Troubles that happened."""
-        return _struck(self.plans) - self.astray
+        return len(self._troubles) - self.astray
 
     @property
-    def faults(self) -> int:
+    def workers_lost(self) -> int:
+        """At the most."""
+        return sum(trouble.takes_a_worker for trouble in self._troubles)
+
+    @property
+    def _troubles(self) -> list[Trouble]:
+        return [plan.problem for plan in self.plans if plan.fired and isinstance(plan.problem, Trouble)]
+
+    @property
+    def faults(self) -> Counter[str]:
         """Problems that happened; of those that go on, how often."""
-        return sum(plan.fired if isinstance(plan.problem, Weather | Crowd) else plan.fired > 0 for plan in self.plans)
+        happened = Counter(self.acted)
+        for plan in self.plans:
+            lasting = isinstance(plan.problem, Weather | Crowd)
+            happened[plan.problem.kind] += plan.fired if lasting else plan.fired > 0
+        return +happened
 
 
 def judged(
@@ -122,7 +136,8 @@ def judged(
     for run_id, laws in judge(arena).items():
         who = begun.get(run_id) or run_id or f"one of {cases[0].key} and the next {len(cases) - 1}"
         tally.complain(f"{who}: {law}" for law in laws)
-    tally.faults += arena.outages - outages
+    tally.faults[OUTAGE] += arena.outages - outages
+    tally.unclear += len(arena.unclear & begun.keys())
 
 
 @contextmanager
@@ -147,9 +162,10 @@ def _played(arena: Arena, case: Case, undisturbed: Undisturbed, *, alone: bool) 
         with arena.between_sweeps if case.concerns_sweep else nullcontext():
             plans = planned.enter_context(arena.sky.planned(case.run_id, case.problems))
         astray: list[int] = []
-        broken = list(_lived(arena, case, astray))
+        operator = Operator(arena, case.run_id, case.acts, case.patience)
+        broken = list(_lived(arena, case, operator, astray))
     broken += wrong_objects(arena, case.run_id)
-    played = Played(case, plans, bool(astray), broken, [])
+    played = Played(case, plans, operator.acted, bool(astray), broken, [])
     if played.struck < case.strikes:
         played.doubtful.append(f"its fault never struck: {played.struck} of {case.strikes}")
     if case.same_ending and not broken:
@@ -167,16 +183,15 @@ def _compare(arena: Arena, played: Played, undisturbed: Undisturbed, *, alone: b
         return
     if not given_up:
         played.broken.append(other)
-    elif alone and max(given_up.values()) <= played.struck and not ended.differs(undisturbed.ending, given_up):
+    elif alone and max(given_up.values()) <= played.workers_lost and not ended.differs(undisturbed.ending, given_up):
         played.waived = True
     else:
         played.doubtful.append(other)
 
 
-def _lived(arena: Arena, case: Case, astray: list[int]) -> Iterator[str]:
+def _lived(arena: Arena, case: Case, operator: Operator, astray: list[int]) -> Iterator[str]:
     """The run from its begin to its end; in `astray`, when faults met us in the place of a function."""
     run_id = case.run_id
-    operator = Operator(arena, run_id, case.acts, case.patience)
     yield from arena.begin(case.key)
     hours, ends = 0, time.monotonic() + OVER_WITHIN
     while hours < MOST_SWEEPS and time.monotonic() < ends:
@@ -184,6 +199,9 @@ def _lived(arena: Arena, case: Case, astray: list[int]) -> Iterator[str]:
         if operator.wants_to_act():
             operator.act()
         elif not arena.book.life(run_id).over:
+            if arena.passed_over(run_id):
+                yield "sweep passes over it, although it is due"
+                return
             hours += 1
             if arena.look_ahead(run_id, hours):
                 astray.append(hours)
@@ -194,13 +212,9 @@ def _lived(arena: Arena, case: Case, astray: list[int]) -> Iterator[str]:
 
 def _given_up(steps: Mapping[str, Document]) -> dict[str, int]:
     """Steps that lost as many workers as they can afford, and how many those are."""
-    affordable = {name: LOSSES.get(step["stepType"], MOST_LOSSES) for name, step in steps.items()}
+    too_many = {name: LEASE_LOSSES.get(step["stepType"], MOST_LEASE_LOSSES) + 1 for name, step in steps.items()}
     return {
-        name: affordable[name]
+        name: too_many[name]
         for name, step in steps.items()
-        if step.get("error", {}).get("code") == "LEASE_EXPIRED" and step.get("leaseLosses") == affordable[name]
+        if step.get("error", {}).get("code") == "LEASE_EXPIRED" and step.get("leaseLosses") == too_many[name]
     }
-
-
-def _struck(plans: Sequence[Plan]) -> int:
-    return sum(plan.fired > 0 for plan in plans if isinstance(plan.problem, Trouble))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -32,6 +32,7 @@ class Operator:
         self._run_id = run_id
         self._acts = deque(sorted(acts, key=lambda act: act.after))
         self._patience = patience
+        self.acted: Counter[str] = Counter()
 
     def wants_to_act(self) -> bool:
         return bool(self._acts) and self._arena.book.life(self._run_id).writes >= self._acts[0].after
@@ -41,24 +42,24 @@ class Operator:
         chance = Random(act.seed)
         match act.kind:
             case "cancel":
-                self._write(lambda run: NOTHING if run.status.finished else Patch({"cancelRequested": True}))
+                self._write(act.kind, lambda run: NOTHING if run.status.finished else Patch({"cancelRequested": True}))
             case "stop":
-                self._write(lambda run: manual.cancel(run, _now()))
+                self._write(act.kind, lambda run: manual.cancel(run, _now()))
             case _:
-                self._write(lambda run: _wish(run, chance))
+                self._write(act.kind, lambda run: _wish(run, chance))
 
     def reopens(self) -> bool:
         """After the end: whether a failed run goes on."""
         if not self._patience or self._arena.book.life(self._run_id).document["status"] != "FAILED":
             return False
         self._patience -= 1
-        self._write(_all_again)
+        self._write("reopen", _all_again)
         return not self._arena.book.life(self._run_id).over
 
-    def _write(self, decide: Callable[[Run], Patch]) -> None:
+    def _write(self, kind: str, decide: Callable[[Run], Patch]) -> None:
         """Whatever came of it, a reply or none, the book knows when this returns."""
         with suppress(manual.Refused):
-            self._arena.by_an_operator(self._run_id, decide)
+            self.acted[kind] += self._arena.by_an_operator(self._run_id, decide)
         self._arena.book.catch_up()
 
 
@@ -67,7 +68,7 @@ def _now() -> datetime:
 
 
 def _wish(run: Run, chance: Random) -> Patch:
-    """As the twins' operator has it: some of what failed is tried again, and some of what waits is done without."""
+    """Some of what failed is tried again, and some of what waits is done without."""
     failed = [step.step_id for step in run.in_status(StepStatus.FAILED)]
     waiting = [step.step_id for status in (StepStatus.PENDING, StepStatus.READY) for step in run.in_status(status)]
     skipped = [name for name in failed if chance.random() < 0.5]

@@ -44,6 +44,9 @@ class Problem(Protocol):
     """Something that may be planned for a run; what `lasts` is planned anew when the platform comes back."""
 
     @property
+    def kind(self) -> str: ...
+
+    @property
     def lasts(self) -> bool: ...
 
     def wish(self, run_id: str, life: int) -> dict[str, Any]: ...
@@ -81,6 +84,11 @@ class Trouble(NamedTuple):
     def kills(self) -> bool:
         return "kill" in KINDS[self.kind]
 
+    @property
+    def takes_a_worker(self) -> bool:
+        """Whether it may cost a step its worker: who gets an answer, any answer, records what came of it."""
+        return self.kills or "hang" in KINDS[self.kind]
+
     def wish(self, run_id: str, life: int) -> dict[str, Any]:
         service, method, resource, nth = self.point
         where = {"service": service, "method": method, "resource": resource.replace(_RUN, run_id)}
@@ -94,6 +102,10 @@ class Weather(NamedTuple):
     share: float
     seed: int
     lasts: bool = True
+
+    @property
+    def kind(self) -> str:
+        return self.shape
 
     def __str__(self) -> str:
         return f"{self.shape} of {self.share:.0%} of the events"
@@ -109,6 +121,10 @@ class Loss(NamedTuple):
     function: str
     first: int | None = None
     lasts: bool = True
+
+    @property
+    def kind(self) -> str:
+        return "lost events"
 
     def __str__(self) -> str:
         return f"{'all' if self.first is None else f'{self.first} of the'} events for {self.function} are lost"
@@ -126,8 +142,12 @@ class Answered(NamedTuple):
     answer: str
     lasts: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def kind(self) -> str:
         return f"{self.service} answers {self.answer}"
+
+    def __str__(self) -> str:
+        return self.kind
 
     def wish(self, run_id: str, life: int) -> dict[str, Any]:
         resource = f"*/{run_id}/*" if self.service == "storage" else "*"
@@ -140,6 +160,10 @@ class Crowd(NamedTuple):
 
     per_second: float
     lasts: bool = True
+
+    @property
+    def kind(self) -> str:
+        return "a write over the limit"
 
     def __str__(self) -> str:
         return f"{self.per_second:g} writes a second"

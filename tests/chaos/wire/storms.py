@@ -16,8 +16,12 @@ from tests.chaos.wire.points import ANSWERS, BYTES, SHAPES, Answered, Crowd, Poi
 # A hanging call takes its time, and a killed process seconds to come back: in a storm they are the rarer ones.
 SLOW = ("dies before", "dies after", "waits in vain for", "waits in vain, although done, for")
 MIXED = ("loses the reply of", "is told 503 by", "is told 503, although done, by") * 5 + SLOW
+ACTS = ("cancel", "stop", "wish", "reopen")
 FUNCTIONS = ("advance_flow", "start_flow", "worker_ohlcv_export", "worker_charts", "worker_llm_report")
 RECORDS = 100  # of a run, at the least
+PROVIDERS = [Answered("gemini", "generateContent", answer) for answer in ANSWERS]
+PROVIDERS += [Answered("storage", "objects.get_media", answer) for answer in BYTES]
+OF_EVERY_KIND = {*MIXED, *SHAPES, *ACTS, *(answer.kind for answer in PROVIDERS), Crowd(1.0).kind}
 
 
 def a_storm(points: Iterable[Point], seed: int, number: int) -> Case:

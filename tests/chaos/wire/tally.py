@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.chaos.battery import Outcome, Progress
+from tests.chaos.battery import Outcome, Progress, listed
 
 
 @dataclass(slots=True)
 class Tally:
     progress: Progress
     cases: int = 0
-    faults: int = 0  # that were planned and happened
+    faults: Counter[str] = field(default_factory=Counter)  # that were planned and happened, by kind
     again: int = 0  # cases that were played more than once
     waived: int = 0  # that ended otherwise, for a step whose workers their own troubles took
+    unclear: int = 0  # runs with an operator's write of which nobody heard whether it landed
     struck: Counter[int] = field(default_factory=Counter)  # cases, by how many of their troubles happened
     points: list[str] = field(default_factory=list)  # a digest of each list from which cases were drawn
     violations: list[str] = field(default_factory=list)
@@ -25,7 +26,7 @@ class Tally:
         if points not in self.points:
             self.points.append(points)
 
-    def add(self, faults: int, struck: int, waived: bool) -> None:
+    def add(self, faults: Counter[str], struck: int, waived: bool) -> None:
         self.cases += 1
         self.faults += faults
         self.struck[struck] += 1
@@ -36,11 +37,13 @@ class Tally:
         self.violations += broken
 
     def outcome(self) -> Outcome:
-        return Outcome(self.progress.name, self.cases, self.faults, tuple(self.violations), (str(self),))
+        figures = (str(self), listed(self.faults))
+        return Outcome(self.progress.name, self.cases, self.faults.total(), tuple(self.violations), figures)
 
     def __str__(self) -> str:
         struck = ", ".join(f"{self.struck[number]} with {number}" for number in sorted(self.struck))
         return (
             f"points {' and '.join(self.points)}; cases by troubles that struck: {struck}; "
-            f"{self.again} played again; {self.waived} ended otherwise by their own troubles"
+            f"{self.again} played again; {self.waived} ended otherwise by their own troubles; "
+            f"{self.unclear} in which an operator did not hear whether a write had landed"
         )

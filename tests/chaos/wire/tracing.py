@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from tests.chaos.wire.arena import Arena
 from tests.chaos.wire.flow import run_id_of
 from tests.chaos.wire.points import Loss, Point, Problem, points_of
 from tests.chaos.wire.verdict import Ending, ending
+
+OVER_WITHIN = 120.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,12 @@ class Undisturbed:
 
 
 def _trace(arena: Arena, key: str, problems: Sequence[Problem] = ()) -> list[Point]:
-    start, run_id = len(arena.book.so_far()), run_id_of(key)
+    start, run_id, ends = len(arena.book.so_far()), run_id_of(key), time.monotonic() + OVER_WITHIN
     with arena.sky.planned(run_id, problems):
         for broken in arena.begin(key):
             raise RuntimeError(broken)
         while not arena.book.life(run_id).over:
-            arena.rest(run_id)
+            if time.monotonic() > ends:
+                raise RuntimeError(f"{key}: does not come to its end although nothing disturbs it but {problems}")
+            arena.rest(run_id, lambda: time.monotonic() > ends)
     return points_of(arena.book.so_far()[start:], run_id)

@@ -7,14 +7,17 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from tests.chaos.auditor import Auditor
-from tests.chaos.transitions import Document
+from tests.chaos.transitions import Document, moment
 from tests.chaos.wire.arena import Arena
 from tests.chaos.wire.book import Told
 
 EVIDENCE = ".attempt-"  # of a failed attempt: the auditor's business
+FAR_AHEAD = timedelta(minutes=30)  # of every function's clock, and not of the one that we put forward
+EXPECTED = ("NetworkError", "Contended")  # to be told nothing, or to lose a race, is no crash
 _OF_THE_MOMENT = re.compile(rb'"(createdAt|finishedAt|generatedAt|requestId)":"[^"]*"')
 
 
@@ -105,6 +108,8 @@ def judge(arena: Arena) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for law in Auditor().hear(_marked(arena)).verdict(read=read):
         found.setdefault(next((run_id for run_id in arena.book.runs if run_id in law), ""), []).append(law)
+    for crash in crashes(arena):
+        found.setdefault(next((run_id for run_id in arena.book.runs if run_id in crash), ""), []).append(crash)
     for run_id, life in arena.book.runs.items():
         asked = run_id in arena.begun
         if not asked or life.created != 1:
@@ -116,12 +121,27 @@ def _marked(arena: Arena) -> Iterator[Told]:
     """An operator may write what nobody else may, and our own clock may be ahead: each write says whether it was so."""
     for record in arena.book.so_far():
         if record.kind == "write":
-            run_id = record.resource.rpartition("/")[2]
-            unclear, write = run_id in arena.unclear, (run_id, record.detail["time"])
-            marks = {"by_hand": unclear or write in arena.by_hand, "ahead": unclear or write in arena.ahead}
-            yield replace(record, detail={**record.detail, **marks})
+            run_id, after = record.resource.rpartition("/")[2], record.detail["after"] or {}
+            by_hand = run_id in arena.unclear or (run_id, record.detail["time"]) in arena.by_hand
+            updated = moment(after.get("updatedAt"))
+            ahead = updated is not None and updated.timestamp() > record.time + FAR_AHEAD.total_seconds()
+            yield replace(record, detail={**record.detail, "by_hand": by_hand, "ahead": ahead})
         else:
             yield record
+
+
+def crashes(arena: Arena) -> Iterator[str]:
+    """Exceptions in the logs of the functions that no trouble explains."""
+    for log in sorted((arena.home.folder / "log").glob("*.log")):
+        for line in log.read_text(errors="replace").splitlines():
+            if '"exc_info"' not in line:
+                continue
+            try:
+                said = json.loads(line)
+            except ValueError:
+                continue  # whose process died in the middle of it
+            if said["exc_info"]["exception"] not in EXPECTED:
+                yield f"{log.stem} {said.get('run_id', '')}: {said['event']}: {json.dumps(said['exc_info'])}"
 
 
 def _objects(arena: Arena, run_id: str, *, with_evidence: bool = False) -> Iterator[tuple[Any, bytes]]:
