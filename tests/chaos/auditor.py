@@ -65,7 +65,7 @@ class Auditor:
         found = list(self.known.broken)
         for run_id, document in self.known.runs.items():
             found += (f"{run_id}: {law}" for law in self._at_the_end(run_id, document, over=over))
-        for name in self.known.objects:
+        for name in sorted(self.known.objects):
             reason = self._orphan(name, read)
             if reason:
                 found.append(f"{name}: {reason}")
@@ -128,7 +128,7 @@ class Auditor:
         if record.method == "objects.delete":
             self.known.say(name, "was deleted")
         elif name not in self.known.objects:
-            self.known.objects[name] = record.time
+            self.known.objects.add(name)
         elif record.method != "objects.patch":
             self.known.say(name, f"was written a second time ({record.method})")
 

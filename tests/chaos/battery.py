@@ -52,7 +52,7 @@ class Battery:
 
 def listed(fired: Counter[str]) -> str:
     """How often each kind of fault happened, the most frequent first."""
-    return ", ".join(f"{count:,} × {kind}" for kind, count in fired.most_common())
+    return ", ".join(f"{count:,} × {kind}" for kind, count in (+fired).most_common())
 
 
 @dataclass(slots=True)

@@ -38,7 +38,7 @@ class Known:
     """The world as the records so far have told it, and what was broken in it."""
 
     runs: dict[str, Document] = field(default_factory=dict)
-    objects: dict[str, float] = field(default_factory=dict)  # by name, without their bucket: when they were made
+    objects: set[str] = field(default_factory=set)  # their names, without a bucket
     claims: dict[str, Claim] = field(default_factory=dict)  # by token
     claims_of: Counter[tuple[str, str]] = field(default_factory=Counter)  # by run and step
     broken: list[str] = field(default_factory=list)

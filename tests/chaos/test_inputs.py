@@ -103,6 +103,27 @@ def test_a_run_that_nothing_moves_is_a_violation() -> None:
     assert {broken.split(":")[0] for broken in verdict.of_run(RUN_ID, run, run)} >= {"the run is stuck"}
 
 
+@pytest.mark.parametrize(
+    ("ended", "law"),
+    [
+        ({"status": "SUCCEEDED"}, "a defect at 'scope' ended 'SUCCEEDED' with None"),
+        ({"status": "FAILED", "error": {"code": "NO_WORKER"}}, "a defect at 'scope' ended 'FAILED' with 'NO_WORKER'"),
+        ({"status": "FAILED", "error": {"code": "FLOW_RUN_INVALID"}}, "the run is invalid, and does not say where"),
+    ],
+)
+def test_a_broken_document_that_ends_otherwise_is_a_violation(ended: dict[str, object], law: str) -> None:
+    run = {**healthy.a_market_run("SUCCEEDED"), "status": "RUNNING", "scope": 7}
+    assert [found for found in verdict.of_run(RUN_ID, run, {**run, **ended}) if found.startswith(law)]
+
+
+def test_what_a_stranger_wrote_may_stay_as_it_is() -> None:
+    """Also what does not equal itself, or is another object when it is read again."""
+    run = healthy.a_market_run("SUCCEEDED")
+    old, new = ({**run, "error": {"code": None, "x": [float("nan")]}} for _ in range(2))
+    assert [*verdict.of_run(RUN_ID, old, new)] == []
+    assert [*verdict.of_run(RUN_ID, run, new)] == ["the run has the code None, which is not in the registry"]
+
+
 def test_an_object_in_another_place_is_a_violation() -> None:
     names = [f"runs/{RUN_ID}/x", f"runs/{RUN_ID}/../other/x", "runs/other/x", "x"]
     assert len(list(verdict.of_objects(RUN_ID, names))) == 3

@@ -6,9 +6,12 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from google.cloud.firestore import DocumentReference, GeoPoint
+
 from flowcore.domain.errors import REGISTRY
-from flowcore.domain.model import RUN_ID
-from flowcore.domain.parse import size_of
+from flowcore.domain.model import RUN_ID, Snapshot
+from flowcore.domain.parse import parse_run, size_of
+from flowcore.testing.world import T0
 
 TERMINAL = ("SUCCEEDED", "FAILED", "CANCELLED")
 LARGEST_EVENT = 500_000
@@ -30,6 +33,8 @@ def of_run(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     yield from _of_error("the run", before.get("error"), after.get("error"))
     invalid = isinstance(after.get("error"), Mapping) and after["error"].get("code") == "FLOW_RUN_INVALID"
     without_words = after.get("status") == "FAILED" and not after.keys() & {"error", "finishedAt"}  # no room for any
+    if before.get("status") not in TERMINAL and not without_words:
+        yield from _of_defect(run_id, before, after)
     steps = after.get("steps")
     for step_id, step in steps.items() if isinstance(steps, Mapping) else ():
         if not isinstance(step, Mapping):
@@ -46,12 +51,42 @@ def of_run(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
             yield f"step {step_id!r:.40} is stuck: {step.get('status')!r:.60}"
 
 
+def _of_defect(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Of a document that cannot be read, the run says where; of several defects it says one."""
+    error = after.get("error")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    told = after.get("status") == "FAILED" and code == "FLOW_RUN_INVALID"
+    if isinstance(error, Mapping) and told and not error.get("details", {}).get("path"):
+        yield f"the run is invalid, and does not say where: {error!r:.100}"
+    defect = parse_run(Snapshot(run_id, before, T0)).defect
+    if defect and not told and not _has_places(before):
+        yield f"a defect at {defect.path!r:.60} ended {after.get('status')!r:.60} with {code!r:.60}"
+
+
+def _has_places(value: object) -> bool:
+    """Places on the globe, which travel as maps in events."""
+    if isinstance(value, Mapping):
+        return any(map(_has_places, value.values()))
+    return isinstance(value, GeoPoint) or (isinstance(value, list) and any(map(_has_places, value)))
+
+
 def _of_error(whose: str, old: object, new: object) -> Iterator[str]:
-    if isinstance(new, Mapping) and new != old:
+    if isinstance(new, Mapping) and not _same(old, new):
         if new.get("code") not in REGISTRY:
             yield f"{whose} has the code {new.get('code')!r:.60}, which is not in the registry"
         elif new.get("code") == "INTERNAL":
             yield f"{whose} is INTERNAL: {new.get('message')}"
+
+
+def _same(old: object, new: object) -> bool:
+    """Whether it is what a stranger wrote, as Firestore hands it back: with NaN, and references of another client."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(_same(old[key], new[key]) for key in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_same, old, new))
+    if isinstance(old, DocumentReference) and isinstance(new, DocumentReference):
+        return bool(old.path == new.path)
+    return old == new or (old != old and new != new)  # noqa: PLR0124
 
 
 def of_objects(run_id: str, names: Iterable[str]) -> Iterator[str]:

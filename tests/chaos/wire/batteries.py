@@ -81,7 +81,7 @@ def storms(order: Order, name: str = "wire: storms") -> Outcome:
             with killed(arena, outages(order.seed, season, len(cases), OUTAGES)):
                 _play(arena, cases, found, order, tally, at_once=STORMS_AT_ONCE)
     if tally.cases >= ENOUGH:
-        missing = sorted({*OF_EVERY_KIND, OUTAGE} - tally.faults.keys())
+        missing = sorted({*OF_EVERY_KIND, OUTAGE} - (+tally.faults).keys())
         tally.complain(f"{name}: there was never: {kind}" for kind in missing)
     return tally.outcome()
 
