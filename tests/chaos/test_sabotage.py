@@ -17,6 +17,8 @@ import pytest
 
 from flowcore.engine import sweep, worker
 from tests.chaos.battery import Order, Outcome
+from tests.chaos.inputs import stage
+from tests.chaos.inputs.twins import BATTERIES as INPUTS
 from tests.chaos.twins.batteries import judged
 from tests.chaos.twins.simulation import Kernel
 from tests.mutants.catalogue import Mutant
@@ -51,6 +53,14 @@ NO_SWEEP = Mutant(
 )
 
 
+STOPPED_BY_ONE = Mutant(
+    "sweep goes no further when it cannot write to a run",
+    "flowcore/engine/sweep.py",
+    "failed += 1",
+    "break",
+)
+
+
 def test_the_engine_as_it_is_passes() -> None:
     outcome = judged("storms", Order(seed=7, cases=60, ends=time.monotonic() + 60), Kernel())
     assert outcome.violations == ()
@@ -76,6 +86,16 @@ def test_a_sweep_that_does_nothing_is_caught(battery: str) -> None:
     with _made_anew(sweep, NO_SWEEP) as broken:
         outcome = _judged(battery, Kernel(sweep=broken.Sweep))
     assert any("is still" in law or "come to rest" in law for law in outcome.violations)
+
+
+def test_a_sweep_that_one_run_can_stop_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = next(battery for battery in INPUTS if battery.name == "bad input: run documents")
+    order = Order(seed=7, cases=20, ends=time.monotonic() + 60)
+    assert documents.run(order).violations == ()
+    with _made_anew(sweep, STOPPED_BY_ONE) as broken:
+        monkeypatch.setattr(stage, "Sweep", broken.Sweep)
+        outcome = documents.run(order)
+    assert any("is stuck" in law for law in outcome.violations)
 
 
 def _judged(battery: str, kernel: Kernel) -> Outcome:

@@ -17,6 +17,7 @@ from google.cloud.firestore import DocumentReference, GeoPoint
 from emulator.firestore import limits, wire
 from emulator.firestore.changes import Change
 from emulator.firestore.errors import Refused
+from flowcore.domain.errors import Code, NetworkError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch, apply
 from flowcore.ports import DOCUMENT_CALL, Conflict, Document, DocumentFull
@@ -40,6 +41,7 @@ class TwinRuns:
     changes: list[Change] = field(default_factory=list)
     writes: int = 0
     kept: dict[str, Kept] = field(default_factory=dict)
+    stones: set[str] = field(default_factory=set)  # runs that nobody can write to any more
 
     def put(self, run_id: str, document: Mapping[str, object]) -> None:
         """What a stranger does from outside. Refused with an exception if Firestore would not take it."""
@@ -53,6 +55,8 @@ class TwinRuns:
         found = self.kept.get(run_id)
         if found is None or found.snapshot.update_time != update_time:
             raise Conflict(run_id)
+        if run_id in self.stones:
+            raise NetworkError(Code.FIRESTORE_UNAVAILABLE, f"{run_id}: no reply")
         self.writes += 1
         try:
             return self._store(run_id, apply(found.snapshot.document, patch))

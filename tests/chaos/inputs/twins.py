@@ -39,9 +39,11 @@ T = TypeVar("T", bound=MayBeOdd)
 
 
 def a_document(case: Strange) -> Iterator[str]:
+    """Beside a run that cannot be swept, which is not to stop anybody else."""
     stage = Stage()
     prepared(stage)
     there = set(stage.artifacts.objects)
+    stage.lay_a_stone("stone", {**healthy.a_market_run(), "runId": "stone"})
     stage.play(case.run_id, case.document, events=case.events)
     yield from _verdict(stage, case.run_id, case.document, there)
 
@@ -93,7 +95,8 @@ def _verdict(stage: Stage, run_id: str, before: dict[str, object], there: set[st
     yield from stage.broken
     yield from verdict.of_run(run_id, before, stage.runs.kept[run_id].snapshot.document)
     yield from verdict.of_objects(run_id, set(stage.artifacts.objects) - there)
-    yield from verdict.of_log((event, fields) for _, event, fields in stage.log.lines)
+    lines = ((event, fields) for _, event, fields in stage.log.lines if fields.get("run_id") not in stage.runs.stones)
+    yield from verdict.of_log(lines)
     if stage.shelf.writes:
         yield "a document of the operators was written"
 
