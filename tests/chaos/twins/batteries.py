@@ -47,9 +47,13 @@ def judged_by_all_cores(name: str, order: Order) -> Outcome:
     context = multiprocessing.get_context("spawn")  # a fork would copy the locks of whatever threads there are
     with ProcessPoolExecutor(os.cpu_count(), context) as pool:
         parts = [pool.submit(_part, name, order, first, min(first + PART, order.cases), Kernel()) for first in firsts]
-        for part in parts:
-            tally.add(part.result())
-            progress.tell(tally.cases, len(tally.violations))
+        try:
+            for part in parts:
+                tally.add(part.result())
+                progress.tell(tally.cases, len(tally.violations))
+        except BaseException:  # whoever ends us waits for the parts under way, and not for all
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return _outcome(name, tally)
 
 
