@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +30,12 @@ ODD_IDS: Final = (
     "x\x7f",
     "~",
     "a" * 1400,
+)
+# Of steps; nothing speaks against any of them, so each becomes part of an object's name.
+ODD_NAMES: Final = (
+    *("x y", "é", "名前", "😀" * 128, "e\u0301", "ß" * 100, "a" * 128, "-rf", "$(id)", "a\\b", "a?b", "a#b", "a%2fb"),
+    *("%2e%2e%2f", "a:b", "a|b", "a;b", "a,b", "a'b", 'a"b', "<b>", "{symbol}", "${symbol}", "{{7*7}}", "__x", "0"),
+    *("null", "gs:", "a&b=c", "@", "+", "=1+1", "manifest", "status", "CON"),
 )
 
 
@@ -88,9 +94,24 @@ _BOOKS = (
 
 
 def _hostile_ids(hostile: Hostile) -> dict[str, Any]:
-    run = healthy.a_market_run()
-    steps = {_key(hostile.text()) if hostile.likely(0.5) else name: step for name, step in run["steps"].items()}
-    return {**run, "steps": steps}
+    """Under its new name a step is still needed by whoever needed it: so the name gets as far as it can."""
+    run = hostile.one((healthy.a_market_run, healthy.only_the_report, healthy.only_the_charts))()
+    names = {name: _new_name(hostile) if hostile.likely(0.8) else name for name in run["steps"]}
+    renamed: dict[str, Any] = {**run, "steps": _renamed(run["steps"], names)}
+    return renamed
+
+
+def _new_name(hostile: Hostile) -> str:
+    return hostile.one(ODD_NAMES) if hostile.likely(0.8) else _key(hostile.text())
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """With the new name wherever an old one stands."""
+    if isinstance(value, Mapping):
+        return {names.get(key, key): _renamed(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item, names) for item in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def _noise(hostile: Hostile) -> dict[str, Any]:
@@ -160,7 +181,7 @@ _KINDS: dict[Callable[[Hostile], dict[str, Any]], float] = {
     _spoiled: 30,
     _spoiled_in_the_middle: 15,
     _mixed_states: 28,
-    _hostile_ids: 6,
+    _hostile_ids: 10,
     _noise: 12,
     _deep: 7,
     _huge: 1,

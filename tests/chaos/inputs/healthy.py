@@ -7,15 +7,16 @@ from typing import Any
 
 from flowcore.contracts.candles import Candle, write_candles
 from flowcore.domain.artifacts import canonical_json
-from flowcore.testing.builders import CHARTS, OHLCV, REPORT, RUN_ID, a_run, a_step
+from flowcore.testing.builders import CHARTS, OHLCV, REPORT, a_run, a_step
 from tests.functions.charts.market import walk
 from tests.functions.llm_report.scene import PLAIN, PROFILE, PROMPT, SCHEMA, manifest, report_file, schema_document
 
 BUCKET = "artifacts"
 TEMPLATE = "ctpl_0_v1"
 EARLIER = "llm_report_1w_earlier_v1"
+# Where no step writes: a step that finds an object of nobody in its own place fails.
 CANDLES_OBJECT, MANIFEST_OBJECT, EARLIER_OBJECT = "in/candles.json", "in/manifest.json", "in/earlier.json"
-IMAGE_OBJECT = f"charts/{RUN_ID}/{CHARTS}/{TEMPLATE}.png"
+IMAGE_OBJECT = "in/chart.png"
 PROMPT_PATH, SCHEMA_PATH, TEMPLATE_PATH = (
     f"llm_prompts/{PROMPT}",
     f"llm_schemas/{SCHEMA}",
@@ -99,8 +100,9 @@ def candle_rows(count: int = 30) -> bytes:
 
 
 def manifest_file() -> dict[str, Any]:
+    """Of charts that an earlier run has drawn."""
     found: dict[str, Any] = json.loads(manifest("Price", templates=[TEMPLATE]))
-    return found
+    return {**found, "items": [{**item, "png_gcs_uri": f"gs://{BUCKET}/{IMAGE_OBJECT}"} for item in found["items"]]}
 
 
 def earlier_report() -> dict[str, Any]:

@@ -10,14 +10,15 @@ from typing import Any, Final
 import flask
 from werkzeug.test import EnvironBuilder
 
-from flowcore.contracts.flows import FLOW_KEY
 from flowcore.domain.errors import REGISTRY, StepFailed
+from flowcore.domain.model import RUN_ID
 from flowcore.engine.start import DEFINITIONS, Start
 from functions.start_flow.request import read_request, trace_id
+from tests.chaos.inputs import verdict
 from tests.chaos.inputs.hostile import Hostile
 from tests.chaos.inputs.stage import Stage
 from tests.chaos.inputs.twin import COLLECTION
-from tests.chaos.inputs.verdict import reached
+from tests.chaos.inputs.verdict import Judged
 
 FLOW: Final = "market_report_v1"
 DEFINITION: Final[dict[str, Any]] = {
@@ -42,6 +43,7 @@ BODY: Final[dict[str, Any]] = {
     "parameters": {"symbol": "ETHUSDT", "timeframes": ["1d"], "depth": 4},
     "idempotencyKey": "k-1",
 }
+SOUND: Final = {"method": "POST", "data": json.dumps(BODY).encode(), "headers": {"Content-Type": "application/json"}}
 _METHODS: Final = ("POST", "POST", "POST", "POST", "GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "BREW")
 _TYPES: Final = (
     "application/json",
@@ -68,13 +70,18 @@ class Call:
 def strange_call(hostile: Hostile) -> Call:
     """A request for a run of a flow that may be wrong itself."""
     definition = hostile.spoiled(DEFINITION, hostile.chance.randrange(5))
-    wanted = strange_request(hostile)
+    wanted = strange_request(hostile) if hostile.likely(0.6) else {**SOUND, "data": _body_that_is_read(hostile)}
     return Call(definition if isinstance(definition, dict) else {}, wanted, hostile.likely(0.2))
 
 
+def _body_that_is_read(hostile: Hostile) -> bytes:
+    """In order, but for the parameters, and mostly even so: else no flow would ever be looked at."""
+    parameters = hostile.spoiled(BODY["parameters"], hostile.one((0, 0, 1)), value=hostile.json_value)
+    return json.dumps({**BODY, "parameters": parameters}).encode()
+
+
 def is_odd(wanted: dict[str, Any]) -> bool:
-    sound = {"method": "POST", "data": json.dumps(BODY).encode(), "headers": {"Content-Type": _TYPES[0]}}
-    return wanted != sound
+    return wanted != SOUND
 
 
 def strange_request(hostile: Hostile) -> dict[str, Any]:
@@ -98,29 +105,34 @@ def strange_request(hostile: Hostile) -> dict[str, Any]:
     return {"method": hostile.one(_METHODS), "data": content, "headers": headers}
 
 
-def started(call: Call) -> Iterator[str]:
-    """What is broken about the answer."""
+def started(call: Call) -> Judged:
+    """It is answered with a run or with a reason, and no document is written but that run."""
     stage = Stage()
     stage.shelf.fields[f"{DEFINITIONS}/{FLOW}"] = call.definition
     request = flask.Request(EnvironBuilder(path="/", **call.wanted).get_environ())
     start = Start(stage.shelf, COLLECTION, stage.clock, stage.chance, stage.log, 60.0)
     try:
         trace_id(request)
-        answer = start.handle(read_request(request, otherwise="otherwise"))
+        run_id = start.handle(read_request(request, otherwise="otherwise")).run_id
     except StepFailed as failure:
-        if failure.error.code not in REGISTRY or failure.error.code == "INTERNAL":
-            yield f"answered with {failure.error.code}"
-        return
+        code = str(failure.error.code)
+        undocumented = [f"answered with {code}"] if code not in REGISTRY or code == "INTERNAL" else []
+        return Judged((code,), (*undocumented, *verdict.of_writes(stage.shelf.written, [])))
     except Exception as exc:  # noqa: BLE001 - whatever it is: the caller would have seen a 500
-        yield f"start_flow: {reached(exc)}"
-        return
-    run = stage.shelf.fields.get(f"{COLLECTION}/{answer.run_id}")
-    if run is None or not FLOW_KEY.match(answer.run_id):
-        yield f"there is no run {answer.run_id!r:.60} after it was started"
+        return Judged(("crashed",), (f"start_flow: {verdict.reached(exc)}",))
+    path = f"{COLLECTION}/{run_id}"
+    return Judged(("a run",), (*_of_run(stage, run_id, call), *verdict.of_writes(stage.shelf.written, [path])))
+
+
+def _of_run(stage: Stage, run_id: str, call: Call) -> Iterator[str]:
+    run = stage.shelf.fields.get(f"{COLLECTION}/{run_id}")
+    if run is None or not RUN_ID.fullmatch(run_id):
+        yield f"there is no run {run_id!r:.60} after it was started"
     elif call.plays:
-        stage.play(answer.run_id, run)
+        stage.play(run_id, run)
         yield from stage.broken
-        if not stage.finished(answer.run_id):
+        yield from verdict.of_writes(stage.runs.asked_for, [run_id])
+        if not stage.finished(run_id):
             yield "a run that start_flow made never ends"
 
 

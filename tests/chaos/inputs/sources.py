@@ -32,7 +32,7 @@ def drawn_candles(hostile: Hostile, stage: Stage) -> Run:
         for name in row:
             if hostile.likely(0.1):
                 row[name] = hostile.one(_ODD_FIGURES) if name != "date" else hostile.text()
-    prepared(stage, candles=hostile.json_bytes(file) if hostile.likely(0.3) else json.dumps(file).encode(), image=b"")
+    prepared(stage, candles=hostile.json_bytes(file) if hostile.likely(0.3) else json.dumps(file).encode())
     return healthy.only_the_charts()
 
 
@@ -56,13 +56,13 @@ _ODD_FIGURES: Final = (
 
 def template(hostile: Hostile, stage: Stage) -> Run:
     stage.drawing = hostile.likely(0.15)
-    prepared(stage, image=b"")
+    prepared(stage)
     stage.shelf.fields[healthy.TEMPLATE_PATH] = a_map(hostile.spoiled(healthy.TEMPLATE_FIELDS))
     return healthy.only_the_charts()
 
 
 def chart_inputs(hostile: Hostile, stage: Stage) -> Run:
-    prepared(stage, image=b"")
+    prepared(stage)
     run = healthy.only_the_charts()
     step = run["steps"][CHARTS]
     step["inputs"], run["scope"] = a_map(hostile.spoiled(step["inputs"])), a_map(hostile.spoiled(run["scope"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from tests.chaos.inputs import healthy
@@ -24,6 +26,15 @@ def prepared(stage: Stage, **spoiled: bytes) -> None:
     put(stage, healthy.EARLIER_OBJECT, spoiled.get("earlier", _EARLIER))
     if image := spoiled.get("image", SKETCH):
         put(stage, healthy.IMAGE_OBJECT, image)
+
+
+@cache
+def finished(run_id: str) -> Mapping[str, Any]:
+    """A market run that has come to its good end: nobody has a reason to write it."""
+    stage = Stage()
+    prepared(stage)
+    stage.play(run_id, {**healthy.a_market_run(), "runId": run_id})
+    return stage.runs.kept[run_id].snapshot.document
 
 
 def put(stage: Stage, name: str, content: bytes) -> None:

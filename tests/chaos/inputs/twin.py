@@ -13,10 +13,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from google.cloud.firestore import DocumentReference, GeoPoint
+from google.events.cloud.firestore import DocumentEventData
 
 from emulator.firestore import limits, wire
 from emulator.firestore.changes import Change
 from emulator.firestore.errors import Refused
+from flowcore.adapters.firestore_events import decode
 from flowcore.domain.errors import Code, NetworkError
 from flowcore.domain.model import Snapshot
 from flowcore.domain.patch import Patch, apply
@@ -26,6 +28,7 @@ COLLECTION = "flow_runs"
 DOCUMENTS = "projects/demo-local/databases/(default)/documents"
 _FIRST = datetime(2025, 12, 24, tzinfo=UTC)
 _FINISHED = ("SUCCEEDED", "FAILED", "CANCELLED")
+_Event: Any = DocumentEventData.pb()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,9 @@ class TwinRuns:
     """Writes on a condition; a write that changes nothing makes no event; what Firestore refuses raises."""
 
     changes: list[Change] = field(default_factory=list)
-    writes: int = 0
     kept: dict[str, Kept] = field(default_factory=dict)
     stones: set[str] = field(default_factory=set)  # runs that nobody can write to any more
+    asked_for: set[str] = field(default_factory=set)  # runs that somebody wanted to write to, whatever came of it
 
     def put(self, run_id: str, document: Mapping[str, object]) -> None:
         """What a stranger does from outside. Refused with an exception if Firestore would not take it."""
@@ -52,12 +55,12 @@ class TwinRuns:
         return found.snapshot if found else None
 
     def update(self, run_id: str, patch: Patch, update_time: datetime, timeout: float = DOCUMENT_CALL) -> datetime:
+        self.asked_for.add(run_id)
         found = self.kept.get(run_id)
         if found is None or found.snapshot.update_time != update_time:
             raise Conflict(run_id)
         if run_id in self.stones:
             raise NetworkError(Code.FIRESTORE_UNAVAILABLE, f"{run_id}: no reply")
-        self.writes += 1
         try:
             return self._store(run_id, apply(found.snapshot.document, patch))
         except Refused as refused:
@@ -93,7 +96,7 @@ class Shelf:
     """Documents that operators keep; a stranger may have filled them. Steps of these batteries write none."""
 
     fields: dict[str, Mapping[str, object]] = field(default_factory=dict)
-    writes: int = 0
+    written: list[str] = field(default_factory=list)
 
     def find(self, path: str, timeout: float = DOCUMENT_CALL) -> Document | None:
         return Document(self.fields[path], _FIRST) if path in self.fields else None
@@ -102,13 +105,21 @@ class Shelf:
         if path in self.fields:
             raise Conflict(path)
         limits.check(encoded(f"{DOCUMENTS}/{path}", fields))
-        self.writes += 1
+        self.written.append(path)
         self.fields[path] = fields
 
     def update(
         self, path: str, fields: Mapping[str, object], update_time: datetime, timeout: float = DOCUMENT_CALL
     ) -> None:
-        self.writes += 1
+        self.written.append(path)
+
+
+def travelled(run_id: str, document: Mapping[str, object]) -> Snapshot | None:
+    """What flowcore reads in an event of the document; none if it would have to look the document up."""
+    data = _Event()
+    data.value.MergeFromString(encoded(f"{DOCUMENTS}/{COLLECTION}/{run_id}", document).SerializeToString())
+    data.value.update_time.FromDatetime(_FIRST)
+    return decode(run_id, data.SerializeToString())
 
 
 def encoded(name: str, document: Mapping[str, object]) -> Any:

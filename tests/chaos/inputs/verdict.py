@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
-from google.cloud.firestore import DocumentReference, GeoPoint
+from google.cloud.firestore import DocumentReference
 
 from flowcore.domain.errors import REGISTRY
-from flowcore.domain.model import RUN_ID, Snapshot
+from flowcore.domain.model import RUN_ID, Defect, Snapshot
 from flowcore.domain.parse import parse_run, size_of
 from flowcore.testing.world import T0
+from tests.chaos.inputs.twin import travelled
 
-TERMINAL = ("SUCCEEDED", "FAILED", "CANCELLED")
-LARGEST_EVENT = 500_000
-_ENDED = (*TERMINAL, "SKIPPED")
+TERMINAL: Final = ("SUCCEEDED", "FAILED", "CANCELLED")
+LARGEST_EVENT: Final = 500_000
+ALMOST_FULL: Final = 950_000  # bytes; whatever is written to a smaller document, Firestore has room for it
+_ENDED: Final = (*TERMINAL, "SKIPPED")
 # Said by the engine when something happened that nobody foresaw.
-CRASHES = ("step_crashed", "claim_failed", "finalize_failed", "sweep_failed", "start_failed", "invocation_failed")
+CRASHES: Final = ("step_crashed", "claim_failed", "finalize_failed", "sweep_failed", "start_failed", "invocation_failed")
+Fields = Mapping[str, Any]
 
 
-def of_run(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of one case, in a word or two each, and what of it should not have been."""
+
+    endings: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
+def of_run(run_id: str, before: Fields, after: Fields) -> Iterator[str]:
     """`before` is as the stranger wrote it: what was odd then may stay odd."""
-    if "status" not in before and before.keys() == after.keys():  # values need not equal themselves, as NaN does not
+    if _passed_over(before, after):
         # Firestore cannot be asked for what is missing, so only its event could have told of it. Its event was no run's
         # (the id), or none could be sent (its size).
         if RUN_ID.fullmatch(run_id) and size_of(before) < LARGEST_EVENT:
@@ -31,43 +43,89 @@ def of_run(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     if after.get("status") not in TERMINAL:
         yield f"the run is stuck: its status is {after.get('status')!r:.60}"
     yield from _of_error("the run", before.get("error"), after.get("error"))
-    invalid = isinstance(after.get("error"), Mapping) and after["error"].get("code") == "FLOW_RUN_INVALID"
-    without_words = after.get("status") == "FAILED" and not after.keys() & {"error", "finishedAt"}  # no room for any
-    if before.get("status") not in TERMINAL and not without_words:
+    for step_id, old, new in _steps(before, after):
+        yield from _of_error(f"step {step_id!r:.40}", old.get("error"), new.get("error"))
+        if _failed_since(old, new) and _code(new.get("error")) not in REGISTRY:
+            yield f"step {step_id!r:.40} is FAILED without a code of the registry"
+    if before.get("status") not in TERMINAL and not _without_words(before, after):
         yield from _of_defect(run_id, before, after)
-    steps = after.get("steps")
-    for step_id, step in steps.items() if isinstance(steps, Mapping) else ():
-        if not isinstance(step, Mapping):
-            continue
-        old = before["steps"].get(step_id) if isinstance(before.get("steps"), Mapping) else None
-        old = old if isinstance(old, Mapping) else {}
-        yield from _of_error(f"step {step_id!r:.40}", old.get("error"), step.get("error"))
-        if (
-            not invalid
-            and not without_words
-            and before.get("status") not in TERMINAL
-            and step.get("status") not in _ENDED
-        ):
-            yield f"step {step_id!r:.40} is stuck: {step.get('status')!r:.60}"
+        yield from _of_end(before, after)
 
 
-def _of_defect(run_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Of a document that cannot be read, the run says where; of several defects it says one."""
-    error = after.get("error")
-    code = error.get("code") if isinstance(error, Mapping) else None
-    told = after.get("status") == "FAILED" and code == "FLOW_RUN_INVALID"
-    if isinstance(error, Mapping) and told and not error.get("details", {}).get("path"):
-        yield f"the run is invalid, and does not say where: {error!r:.100}"
-    defect = parse_run(Snapshot(run_id, before, T0)).defect
-    if defect and not told and not _has_places(before):
-        yield f"a defect at {defect.path!r:.60} ended {after.get('status')!r:.60} with {code!r:.60}"
+def ending(before: Fields, after: Fields) -> str:
+    """What came of a document, in a word or two."""
+    if _passed_over(before, after):
+        return "ignored"
+    if before.get("status") in TERMINAL:
+        return "was at its end before"
+    if _without_words(before, after):
+        return "FAILED without words"
+    failed = (_code(new.get("error")) for _, _, new in _steps(before, after) if new.get("status") == "FAILED")
+    codes = [*_new_codes(before, after), *sorted(code for code in failed if code in REGISTRY)]
+    return " ".join([f"{after.get('status')!s:.20}", *codes[:1]])
 
 
-def _has_places(value: object) -> bool:
-    """Places on the globe, which travel as maps in events."""
-    if isinstance(value, Mapping):
-        return any(map(_has_places, value.values()))
-    return isinstance(value, GeoPoint) or (isinstance(value, list) and any(map(_has_places, value)))
+def _passed_over(before: Fields, after: Fields) -> bool:
+    return "status" not in before and before.keys() == after.keys()  # values need not equal themselves, as NaN does not
+
+
+def _without_words(before: Fields, after: Fields) -> bool:
+    """Whether there was no room for any."""
+    silent = after.get("status") == "FAILED" and not after.keys() & {"error", "finishedAt"}
+    return silent and size_of(before) > ALMOST_FULL
+
+
+# --- of the run ---
+
+
+def _of_defect(run_id: str, before: Fields, after: Fields) -> Iterator[str]:
+    """A document that cannot be read is called so, with the path of one of its defects; and no other one is."""
+    told = after.get("status") == "FAILED" and "FLOW_RUN_INVALID" in _new_codes(before, after)
+    if told and not after["error"].get("details", {}).get("path"):
+        yield f"the run is invalid, and does not say where: {after['error']!r:.100}"
+    if told and not any(_defects(run_id, before)):
+        yield f"a sound document is called invalid: {after['error'].get('message')!r:.100}"
+    if not told and all(_defects(run_id, before)):
+        path = next(defect.path for defect in _defects(run_id, before) if defect)
+        code = _code(after.get("error"))
+        yield f"a defect at {path!r:.60} ended {after.get('status')!r:.60} with {code!r:.60}"
+
+
+def _defects(run_id: str, before: Fields) -> Iterator[Defect | None]:
+    """As the document is read, and as it travels in events: there a place on the globe is a map, a reference a text."""
+    yield parse_run(Snapshot(run_id, before, T0)).defect
+    told = travelled(run_id, before)
+    if told:
+        yield parse_run(told).defect
+
+
+def _of_end(before: Fields, after: Fields) -> Iterator[str]:
+    """Steps end with their run, and a run fails for a reason. The steps of a broken document are not ours to close."""
+    if _code(after.get("error")) != "FLOW_RUN_INVALID":
+        for step_id, _, new in _steps(before, after):
+            if new.get("status") not in _ENDED:
+                yield f"step {step_id!r:.40} is stuck: {new.get('status')!r:.60}"
+    # Of a step that a stranger has made FAILED there may be no reason; one that failed since is judged by itself.
+    failed = any(new.get("status") == "FAILED" for _, _, new in _steps(before, after))
+    if after.get("status") == "FAILED" and not failed and not REGISTRY.keys() & set(_new_codes(before, after)):
+        yield "the run is FAILED, and neither it nor a step says why"
+
+
+# --- of its steps and errors ---
+
+
+def _steps(before: Fields, after: Fields) -> Iterator[tuple[str, Fields, Fields]]:
+    """Each step that is a map, with what it was before."""
+    old, new = before.get("steps"), after.get("steps")
+    for step_id, step in new.items() if isinstance(new, Mapping) else ():
+        if isinstance(step, Mapping):
+            was = old.get(step_id) if isinstance(old, Mapping) else None
+            yield step_id, was if isinstance(was, Mapping) else {}, step
+
+
+def _failed_since(old: Fields, new: Fields) -> bool:
+    again = not _same(old.get("finishedAt"), new.get("finishedAt"))
+    return new.get("status") == "FAILED" and (old.get("status") != "FAILED" or again)
 
 
 def _of_error(whose: str, old: object, new: object) -> Iterator[str]:
@@ -76,6 +134,17 @@ def _of_error(whose: str, old: object, new: object) -> Iterator[str]:
             yield f"{whose} has the code {new.get('code')!r:.60}, which is not in the registry"
         elif new.get("code") == "INTERNAL":
             yield f"{whose} is INTERNAL: {new.get('message')}"
+
+
+def _new_codes(before: Fields, after: Fields) -> list[str]:
+    """The code of the run's own error, unless a stranger wrote it."""
+    code = _code(after.get("error"))
+    return [code] if code and not _same(before.get("error"), after.get("error")) else []
+
+
+def _code(error: object) -> str | None:
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return code if isinstance(code, str) else None
 
 
 def _same(old: object, new: object) -> bool:
@@ -89,11 +158,20 @@ def _same(old: object, new: object) -> bool:
     return old == new or (old != old and new != new)  # noqa: PLR0124
 
 
+# --- of everything around it ---
+
+
 def of_objects(run_id: str, names: Iterable[str]) -> Iterator[str]:
     homes = (f"runs/{run_id}/", f"charts/{run_id}/")
     for name in names:
         if not name.startswith(homes) or not RUN_ID.fullmatch(run_id) or ".." in name.split("/"):
             yield f"an object outside of the run: {name!r:.100}"
+
+
+def of_writes(asked_for: Iterable[str], allowed: Iterable[str]) -> Iterator[str]:
+    """Also of what Firestore has not let happen: whoever asked meant it."""
+    for run_id in sorted({*asked_for} - {*allowed}):
+        yield f"a write outside of the run: {run_id!r:.80}"
 
 
 def of_log(lines: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
