@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
+from google.cloud.firestore import GeoPoint
 
-from emulator.firestore.errors import Refused
 from flowcore.contracts.model import Answer, Question
+from flowcore.domain.lifecycle import finalize
+from flowcore.domain.model import Defect, Run
+from flowcore.domain.moves import Failed, Succeeded
+from flowcore.domain.patch import Patch
+from flowcore.domain.plan import plan
+from flowcore.engine import advance, sweep, worker
+from flowcore.engine.event import FlowEvent
 from flowcore.testing.builders import RUN_ID
+from flowcore.testing.world import CountedChance
 from tests.chaos.battery import Battery, Order
 from tests.chaos.inputs import healthy, ports, requests, twins, verdict, wire
-from tests.chaos.inputs.documents import Strange, brim_full, strange
-from tests.chaos.inputs.drawing import block
-from tests.chaos.inputs.material import Prepared, strange_material
+from tests.chaos.inputs import stage as stage_module
+from tests.chaos.inputs.documents import brim_full
 from tests.chaos.inputs.session import Session, a_system
 from tests.chaos.inputs.stage import Stage
 from tests.chaos.inputs.stocked import prepared
-from tests.chaos.inputs.twin import encoded
+from tests.chaos.inputs.twin import Shelf, TwinRuns
 
 
 def ordered(cases: int) -> Order:
@@ -66,6 +72,24 @@ def test_random_bytes_end_no_server() -> None:
     assert outcome.faults_fired > 120
 
 
+@pytest.mark.parametrize("number", range(len(healthy.RUNS)))
+def test_what_is_in_order_ends_well(number: int) -> None:
+    """On the stage on which everything else is spoiled: else a failure would say nothing about what was spoiled."""
+    stage = Stage()
+    prepared(stage)
+    stage.play(RUN_ID, healthy.RUNS[number])
+    assert stage.runs.kept[RUN_ID].snapshot.document["status"] == "SUCCEEDED"
+    assert stage.broken == []
+
+
+def test_on_the_wire_it_ends_well_too(session: Session) -> None:
+    for run in healthy.RUNS:
+        session.renew()
+        session.written(RUN_ID, run)
+        session.played_out({RUN_ID: run})
+        assert session.document(RUN_ID)["status"] == "SUCCEEDED"
+
+
 @pytest.mark.parametrize("make", [healthy.a_market_run, healthy.only_the_report])
 def test_a_run_without_room_for_its_own_end_ends(make: Callable[[], dict[str, Any]]) -> None:
     """Firestore has so many bytes left for whatever is to be recorded in the document."""
@@ -96,6 +120,107 @@ def test_an_exception_that_nobody_foresaw_is_a_violation() -> None:
         "step_crashed",
         "step 'llm_report_1M_month_summary_v1' is INTERNAL",
     }
+
+
+def test_a_sound_document_that_is_called_invalid_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def condemn(run: Run, now: datetime) -> Patch:
+        return plan(run if run.status.finished else replace(run, defect=Defect("steps", "are not to our taste")), now)
+
+    for module in (advance, sweep):
+        monkeypatch.setattr(module, "plan", condemn)
+    for battery in (twins.DOCUMENTS, twins.EVENTS, twins.MATERIAL):
+        found = battery.run(ordered(25)).violations
+        assert any("a sound document is called invalid" in violation for violation in found), battery.name
+
+
+def test_a_place_on_the_globe_excuses_nothing_else() -> None:
+    run = {**healthy.a_market_run(), "where": GeoPoint(1, 2)}
+    invalid = {"status": "FAILED", "error": {"code": "FLOW_RUN_INVALID", "details": {"path": "x"}}}
+    assert [*verdict.of_run(RUN_ID, run, {**run, **invalid})] == ["a sound document is called invalid: None"]
+    broken = {**run, "scope": 7}
+    assert [*verdict.of_run(RUN_ID, broken, {**broken, **invalid})] == []
+    told = [*verdict.of_run(RUN_ID, broken, {**broken, "status": "CANCELLED"})]
+    assert "a defect at 'scope' ended 'CANCELLED' with None" in told
+
+
+def test_a_place_on_the_globe_is_a_map_in_events_alone() -> None:
+    """So whoever reads the document and whoever is told of it may each be right."""
+    run = {**healthy.a_market_run(), "scope": GeoPoint(1, 2)}
+    invalid = {"status": "FAILED", "error": {"code": "FLOW_RUN_INVALID", "details": {"path": "scope"}}}
+    ended = {name: {**step, "status": "SKIPPED"} for name, step in run["steps"].items()}
+    for after in (invalid, {"status": "CANCELLED", "steps": ended}):
+        assert [*verdict.of_run(RUN_ID, run, {**run, **after})] == []
+
+
+def test_a_failure_without_a_code_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def say_nothing(run: Run, token: str, outcome: Succeeded | Failed, now: datetime) -> Patch:
+        patch = finalize(run, token, outcome, now)
+        return Patch({path: value for path, value in patch.changes.items() if not path.endswith(".error")})
+
+    monkeypatch.setattr(worker, "finalize", say_nothing)
+    found = twins.MATERIAL.run(ordered(10)).violations
+    assert any("is FAILED without a code of the registry" in violation for violation in found)
+
+
+def test_a_run_that_fails_for_no_reason_is_a_violation() -> None:
+    run = healthy.a_market_run()
+    ended = {name: {**step, "status": "SKIPPED"} for name, step in run["steps"].items()}
+    after = {**run, "status": "FAILED", "steps": ended}
+    law = "the run is FAILED, and neither it nor a step says why"
+    assert [*verdict.of_run(RUN_ID, run, after)] == [law]
+    assert [*verdict.of_run(RUN_ID, run, {**after, "error": {"code": "NO_WORKER"}})] == []
+    full = brim_full(run, 0)
+    assert [*verdict.of_run(RUN_ID, full, {**full, "status": "FAILED"})] == []
+
+
+def test_a_run_that_goes_in_circles_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never_rest(run: Run, now: datetime) -> Patch:
+        return Patch({"round": chance.token()})
+
+    chance = CountedChance()
+    monkeypatch.setattr(advance, "plan", never_rest)
+    monkeypatch.setattr(stage_module, "DELIVERIES", 20)
+    stage = Stage()
+    stage.runs.put(RUN_ID, healthy.a_market_run())
+    stage.settle()
+    assert stage.broken == ["still going after 20 deliveries"]
+
+
+def test_a_run_that_strange_events_bring_to_another_end_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever believes an event writes what was decided on it over whatever is there."""
+
+    def believe(runs: TwinRuns, run_id: str, patch: Patch, update_time: datetime, timeout: float = 0) -> datetime:
+        found = runs.kept.get(run_id)
+        return update(runs, run_id, patch, found.snapshot.update_time if found else update_time, timeout)
+
+    update = TwinRuns.update
+    monkeypatch.setattr(TwinRuns, "update", believe)
+    found = "\n".join(twins.EVENTS.run(ordered(80)).violations)
+    assert "a run in order ended" in found
+    assert "another run was written" in found
+
+
+def test_whoever_asks_for_another_run_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if Firestore does not let it happen."""
+
+    def astray(event: FlowEvent) -> FlowEvent:
+        return replace(event, run_id="somebody-elses")
+
+    handle = advance.Advance.handle
+    monkeypatch.setattr(advance.Advance, "handle", lambda self, event: handle(self, astray(event)))
+    found = twins.DOCUMENTS.run(ordered(5)).violations
+    assert any("a write outside of the run: 'somebody-elses'" in violation for violation in found)
+
+
+def test_a_document_beside_the_run_that_was_asked_for_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(shelf: Shelf, path: str, fields: Mapping[str, object], timeout: float = 0) -> None:
+        create(shelf, path, fields, timeout)
+        create(shelf, f"{path}-copy", fields, timeout)
+
+    create = Shelf.create
+    monkeypatch.setattr(Shelf, "create", twice)
+    found = requests.started(requests.Call(requests.DEFINITION, requests.SOUND, plays=False)).broken
+    assert [violation.split(":")[0] for violation in found] == ["a write outside of the run"]
 
 
 def test_a_run_that_nothing_moves_is_a_violation() -> None:
@@ -135,60 +260,3 @@ def test_a_write_beside_the_run_is_a_violation(session: Session) -> None:
     session.system.settle()
     found = session.broken(["r1"], set(session.system.objects()))
     assert set(found) == {"a write outside of the run: 'flow_runs/somebody-elses'"}
-
-
-# --- that hypothesis makes good cases ---
-
-
-def test_a_seed_is_the_same_documents_every_time() -> None:
-    first, again = (
-        [encoded("x", case.value.document).SerializeToString(deterministic=True) for case in block(strange, "1/0", 40)]
-        for _ in range(2)
-    )
-    assert first == again
-    assert len(set(first)) > 35
-
-
-def test_a_block_holds_as_many_cases_as_were_asked_for() -> None:
-    """What hypothesis leaves unfinished is made up for."""
-    for make in (strange, strange_material, twins.disturbed, requests.strange_call):
-        assert len(block(make, "1/0", 30)) == 30
-
-
-def test_strange_documents_come_to_every_end() -> None:
-    """Else the battery would be one case, many times."""
-    ends = set()
-    for case in block(strange, "2/0", 60):
-        stage, odd = Stage(), case.value
-        prepared(stage)
-        if odd.run_id == RUN_ID and len(str(odd.document)) < 50_000:
-            with suppress(Refused):
-                stage.play(odd.run_id, odd.document)
-                ends.add(stage.runs.kept[RUN_ID].snapshot.document["status"])
-    assert ends == {"SUCCEEDED", "FAILED", "CANCELLED"}
-
-
-def test_a_violation_is_told_with_the_smallest_case_like_it() -> None:
-    def judge(odd: Strange) -> Iterator[str]:
-        if not isinstance(odd.document.get("steps"), dict):
-            yield "steps are no map"
-
-    outcome = twins.Kind("documents", strange, judge).run(ordered(100))
-    told = [violation for violation in outcome.violations if "the smallest like it is" in violation]
-    assert outcome.cases == 100
-    assert len(told) == 1
-    assert len(told[0]) < 200
-
-
-def test_what_is_in_order_is_no_fault() -> None:
-    call = requests.Call(requests.DEFINITION, {"method": "POST", "data": b"", "headers": {}}, plays=False)
-    sound = {"method": "POST", "data": json.dumps(requests.BODY).encode()}
-    assert call.odd
-    assert not replace(call, wanted={**sound, "headers": {"Content-Type": "application/json"}}).odd
-    assert not Strange(RUN_ID, healthy.a_market_run(), events=True).odd
-    assert Strange(RUN_ID, {**healthy.a_market_run(), "status": 7}, events=True).odd
-    stage = Stage()
-    prepared(stage)
-    assert not Prepared(stage, healthy.only_the_report()).odd
-    stage.shelf.fields[healthy.PROMPT_PATH] = {}
-    assert Prepared(stage, healthy.only_the_report()).odd

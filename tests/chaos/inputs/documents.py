@@ -93,7 +93,7 @@ _BOOKS = (
 )
 
 
-def _hostile_ids(hostile: Hostile) -> dict[str, Any]:
+def hostile_ids(hostile: Hostile) -> dict[str, Any]:
     """Under its new name a step is still needed by whoever needed it: so the name gets as far as it can."""
     run = hostile.one((healthy.a_market_run, healthy.only_the_report, healthy.only_the_charts))()
     names = {name: _new_name(hostile) if hostile.likely(0.8) else name for name in run["steps"]}
@@ -181,7 +181,7 @@ _KINDS: dict[Callable[[Hostile], dict[str, Any]], float] = {
     _spoiled: 30,
     _spoiled_in_the_middle: 15,
     _mixed_states: 28,
-    _hostile_ids: 10,
+    hostile_ids: 10,
     _noise: 12,
     _deep: 7,
     _huge: 1,

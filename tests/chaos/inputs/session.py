@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
@@ -36,11 +37,14 @@ def a_system() -> Iterator[System]:
 
 @dataclass
 class Session:
-    """A system that is cleaned between the cases. It counts what has reached it, and what of that was odd."""
+    """A system that is cleaned between the cases. It counts what has reached it, what of that was odd, and what came
+    of it.
+    """
 
     system: System
     delivered: int = 0
     odd: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
 
     def count(self, *, odd: bool) -> None:
         self.delivered += 1
@@ -84,6 +88,11 @@ class Session:
     def document(self, run_id: str) -> dict[str, Any]:
         found = self.system.db.collection("flow_runs").document(run_id).get().to_dict()
         return found or {}
+
+    def judged(self, run_id: str, before: Mapping[str, Any]) -> Iterator[str]:
+        after = self.document(run_id)
+        self.endings[verdict.ending(before, after)] += 1
+        yield from verdict.of_run(run_id, before, after)
 
     def broken(self, run_ids: list[str], stored_before: set[str]) -> Iterator[str]:
         """What the platform and the log have seen that should not have been."""

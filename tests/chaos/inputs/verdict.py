@@ -20,7 +20,14 @@ LARGEST_EVENT: Final = 500_000
 ALMOST_FULL: Final = 950_000  # bytes; whatever is written to a smaller document, Firestore has room for it
 _ENDED: Final = (*TERMINAL, "SKIPPED")
 # Said by the engine when something happened that nobody foresaw.
-CRASHES: Final = ("step_crashed", "claim_failed", "finalize_failed", "sweep_failed", "start_failed", "invocation_failed")
+CRASHES: Final = (
+    "step_crashed",
+    "claim_failed",
+    "finalize_failed",
+    "sweep_failed",
+    "start_failed",
+    "invocation_failed",
+)
 Fields = Mapping[str, Any]
 
 
@@ -61,7 +68,7 @@ def ending(before: Fields, after: Fields) -> str:
     if _without_words(before, after):
         return "FAILED without words"
     failed = (_code(new.get("error")) for _, _, new in _steps(before, after) if new.get("status") == "FAILED")
-    codes = [*_new_codes(before, after), *sorted(code for code in failed if code in REGISTRY)]
+    codes = [*_new_codes(before, after), *sorted(code for code in failed if code and code in REGISTRY)]
     return " ".join([f"{after.get('status')!s:.20}", *codes[:1]])
 
 

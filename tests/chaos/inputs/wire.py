@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
 
 import requests as http
 from google.api_core.exceptions import GoogleAPICallError
 
 from flowcore.domain.errors import REGISTRY
-from flowcore.testing.builders import RUN_ID
-from tests.chaos.battery import Battery, Order, Outcome, Progress
-from tests.chaos.inputs import healthy, requests, verdict
+from flowcore.domain.times import to_text
+from flowcore.testing.builders import OHLCV, RUN_ID
+from tests.chaos.battery import Battery, Order, Outcome, Progress, listed
+from tests.chaos.inputs import healthy, requests
 from tests.chaos.inputs.documents import Strange, strange
 from tests.chaos.inputs.drawing import Case, cases
-from tests.chaos.inputs.events import strange_event
+from tests.chaos.inputs.events import ANOTHER, strange_event
 from tests.chaos.inputs.hostile import Hostile
 from tests.chaos.inputs.material import Prepared, strange_material
 from tests.chaos.inputs.session import Session, a_system
+from tests.chaos.inputs.stocked import finished
 
 T = TypeVar("T")
 RUN_FUNCTIONS: Final = ("advance_flow", "worker_ohlcv_export", "worker_charts", "worker_llm_report")
@@ -47,8 +50,7 @@ def documents(session: Session, some: Sequence[Case[Strange]]) -> Iterator[str]:
             before[run_id], came_from[run_id] = own, case.name
     session.played_out(before)
     for run_id, document in before.items():
-        found = verdict.of_run(run_id, document, session.document(run_id))
-        yield from (f"{came_from[run_id]}: {broken}" for broken in found)
+        yield from (f"{came_from[run_id]}: {broken}" for broken in session.judged(run_id, document))
     yield from (f"{some[0].name} and the next: {broken}" for broken in session.broken(list(before), there))
 
 
@@ -70,7 +72,7 @@ def material(session: Session, some: Sequence[Case[Prepared]]) -> Iterator[str]:
         if session.written(RUN_ID, run):
             session.count(odd=is_odd)
             session.played_out({RUN_ID: run})
-            yield from (f"{case.name}: {broken}" for broken in verdict.of_run(RUN_ID, run, session.document(RUN_ID)))
+            yield from (f"{case.name}: {broken}" for broken in session.judged(RUN_ID, run))
             yield from (f"{case.name}: {broken}" for broken in session.broken([RUN_ID], there))
 
 
@@ -87,35 +89,43 @@ class Posted:
 
 
 def posted(hostile: Hostile) -> Posted:
-    event = strange_event(hostile, hostile.one((healthy.a_market_run("SUCCEEDED"), {})))
+    told = hostile.one((None, healthy.a_market_run(), {}))
+    event = strange_event(hostile, strange(hostile).document if told is None else told)
     headers = {f"ce-{name}": _header(value) for name, value in event.attributes.items()}
-    about = {"ce-specversion": "1.0", "ce-source": "//firestore"} if hostile.likely(0.9) else {}
-    kind = hostile.one((PROTOBUF, PROTOBUF, "application/json", "application/cloudevents+json", ""))
+    about = {"ce-specversion": "1.0", "ce-source": "//firestore"} if hostile.likely(0.95) else {}
+    kind = hostile.one((*[PROTOBUF] * 12, "application/json", "application/cloudevents+json", ""))
     body = event.data if isinstance(event.data, bytes) else str(event.data or "").encode()
     return Posted({**headers, **about, "content-type": kind}, body, event.odd or not about or kind != PROTOBUF)
 
 
 def events(session: Session, some: Sequence[Case[Posted]]) -> Iterator[str]:
+    """They come while a run in order waits for its time, and it is to end as if they had not."""
     session.renew()
-    there = set(session.system.objects())
-    session.written(RUN_ID, healthy.a_market_run("SUCCEEDED"))
+    session.system.put(f"flow_runs/{ANOTHER}", finished(ANOTHER))
     session.system.settle()
-    before = session.document(RUN_ID)
+    session.system.faults.history.clear()
+    there, run = set(session.system.objects()), healthy.a_market_run()
+    run["steps"][OHLCV]["notBefore"] = to_text(session.system.clock.now() + timedelta(minutes=10))
+    session.written(RUN_ID, run)
+    session.system.settle()
     for case in some:
         for function in RUN_FUNCTIONS:
             said = len(session.system.lines)
             answer = session.system.call(function, data=case.value.body, headers=case.value.headers)
             # What is no CloudEvent in binary mode the framework refuses by itself, in whichever way: no line of ours.
-            ours = len(session.system.lines) > said or _is_an_event(case.value.headers)
+            ours = len(session.system.lines) > said or is_an_event(case.value.headers)
             if ours and answer.status_code != 200:
                 yield f"{case.name}: {function} answered {answer.status_code} to {case.value.headers!r:.200}"
+            session.endings[f"{answer.status_code}{'' if ours else ' by the framework'}"] += 1
         session.count(odd=case.value.odd)
-    if session.document(RUN_ID) != before:
-        yield f"{some[0].name} and the next: a finished run was written"
+    session.played_out({RUN_ID: run})
+    status = session.document(RUN_ID).get("status")
+    if status != "SUCCEEDED":
+        yield f"{some[0].name} and the next: a run in order ended {status!r:.60}"
     yield from (f"{some[0].name} and the next: {broken}" for broken in session.broken([RUN_ID], there))
 
 
-def _is_an_event(headers: Mapping[str, str]) -> bool:
+def is_an_event(headers: Mapping[str, str]) -> bool:
     needed = ("ce-id", "ce-type", "ce-source", "ce-specversion")
     return headers["content-type"] == PROTOBUF and all(headers.get(name, "").strip() for name in needed)
 
@@ -163,6 +173,7 @@ def calls(session: Session, some: Sequence[Case[Asked]]) -> Iterator[str]:
         except UnicodeError:
             continue  # the client itself cannot send it
         session.count(odd=case.value.odd)
+        session.endings[f"{answer.status_code}"] += 1
         if answer.status_code >= 500:
             yield f"{case.name}: {function} answered {answer.status_code} to {wanted!r:.200}"
         elif function == "start_flow" and answer.ok:
@@ -199,12 +210,14 @@ class Kind(Generic[T]):
         """What no client takes is no case: it is not counted, and the next one is drawn."""
         violations: list[str] = []
         before, odd_before = session.delivered, session.odd
+        session.endings.clear()
         progress = Progress(self.name, order.cases)
         for block in cases(self.make, order.seed, order.cases):
             for first in range(0, len(block), self.at_once):
                 done = session.delivered - before
                 if done >= order.cases or order.time_is_up:
-                    return Outcome(self.name, done, session.odd - odd_before, tuple(violations))
+                    fired, figures = session.odd - odd_before, (listed(session.endings),)
+                    return Outcome(self.name, done, fired, tuple(violations), figures)
                 some = block[first : first + self.at_once][: order.cases - done]
                 violations += [f"{self.name} {broken}" for broken in dict.fromkeys(self.play(session, some))]
                 progress.tell(done, len(violations))
