@@ -79,8 +79,10 @@ def _steps_of(snapshot: Snapshot) -> Fields:
     raw = document.get("steps")
     if not isinstance(raw, Mapping) or not raw:
         raise _Bad("steps", "must be a map with at least one step")
-    # Once a run has begun it grows by what is recorded in it, and that must not end it.
-    begun = any(isinstance(step, Mapping) and step.get("attempt") for step in raw.values())
+    # Once a run has begun it grows by what is recorded in it, and that must not end it. The first that is recorded of
+    # a run that goes on is when to wake it; documents from before that have steps with attempts.
+    claimed = any(isinstance(step, Mapping) and step.get("attempt") for step in raw.values())
+    begun = claimed or _timestamp(document.get("wakeAt"))
     if not begun and size_of(document) > MAX_DOCUMENT_BYTES:
         raise _Bad("(document)", f"is larger than {MAX_DOCUMENT_BYTES} bytes")
     if len(raw) > MAX_STEPS:

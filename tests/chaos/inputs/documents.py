@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from emulator.firestore import limits
+from flowcore.domain.model import MAX_DOCUMENT_BYTES
+from flowcore.domain.parse import size_of
 from flowcore.testing.builders import RUN_ID, a_run, a_step
 from tests.chaos.inputs import healthy
 from tests.chaos.inputs.hostile import Hostile
@@ -123,11 +125,13 @@ def _noise(hostile: Hostile) -> dict[str, Any]:
 
 
 def _huge(hostile: Hostile) -> dict[str, Any]:
-    """From just under our own limit to just under Firestore's."""
+    """From our own limit to just under Firestore's."""
     size = hostile.one((150_000, 195_000, 201_000, 260_000, 600_000, 1_000_000, 1_040_000))
     run = healthy.a_market_run()
-    place = hostile.one(("note", "scope", "inputs", "keys"))
+    place = hostile.one(("note", "scope", "inputs", "keys", "to the byte"))
     match place:
+        case "to the byte":
+            return {**run, "note": "x" * (MAX_DOCUMENT_BYTES - size_of({**run, "note": ""}) + hostile.one((0, 1, -30)))}
         case "note":
             return {**run, "note": "é" * (size // 2)}
         case "scope":
