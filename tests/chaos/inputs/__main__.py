@@ -1,26 +1,29 @@
-"""One case of bad input again, by the name in its violation: `python -m tests.chaos.inputs documents 1/17/42`."""
+"""One case of bad input again, by its name in a violation: `python -m tests.chaos.inputs 'bad input: events' 1/17/42`.
+
+Of names that begin with "bad input:" the last word is enough: `documents 1/17/42`.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
-from tests.chaos.inputs import twins
-from tests.chaos.inputs.drawing import block
+from tests.chaos.inputs import ports, twins, wire
 
-KINDS: Final[dict[str, twins.Kind[Any]]] = {kind.name.rpartition(" ")[2]: kind for kind in twins.KINDS}
+AGAIN: Final[dict[str, Callable[[str], Iterator[str]]]] = {
+    **{kind.name: kind.again for kind in (*twins.KINDS, *wire.KINDS)},
+    **{kind.name.rpartition(" ")[2]: kind.again for kind in twins.KINDS},
+    ports.NAME: ports.again,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.inputs", description=__doc__)
-    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("battery", choices=sorted(AGAIN))
     parser.add_argument("case", help="seed, block and number, as in 1/17/42")
     options = parser.parse_args()
-    seed, _, number = options.case.rpartition("/")
-    case = block(KINDS[options.kind].make, seed)[int(number)]
-    print(case.value)
-    for broken in KINDS[options.kind].judge(case.value):
-        print(broken)
+    print(*AGAIN[options.battery](options.case), sep="\n")
 
 
 if __name__ == "__main__":

@@ -69,6 +69,12 @@ def block(make: Callable[[Hostile], T], seed: str, count: int = BLOCK) -> list[C
     return list(found.values())
 
 
+def named(make: Callable[[Hostile], T], name: str) -> Case[T]:
+    """The case of this name, of an order of at least a block."""
+    seed, _, number = name.rpartition("/")
+    return block(make, seed)[int(number)]
+
+
 def cases(make: Callable[[Hostile], T], seed: int, count: int = BLOCK) -> Iterator[list[Case[T]]]:
     """Block after block, without end; of a small order the blocks are small."""
     seen: set[int] = set()

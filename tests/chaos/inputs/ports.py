@@ -11,14 +11,15 @@ import logging
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+import grpc
 import pytest
 import requests
 from google.cloud import firestore
@@ -26,10 +27,12 @@ from google.cloud import firestore
 from emulator.platform import Platform
 from flowcore.cli.project import functions
 from tests.chaos.battery import Battery, Order, Outcome, Progress
-from tests.chaos.inputs.drawing import cases
+from tests.chaos.inputs.drawing import cases, named
 from tests.chaos.inputs.hostile import Hostile
+from tests.chaos.inputs.messages import answered, message
 from tests.chaos.inputs.noise import TOGETHER, noise
 
+FIRESTORE: Final = "firestore"
 NAME: Final = "random bytes to every port"
 PATIENCE: Final = 5.0  # seconds for one answer, on a slow machine
 EVERY: Final = 500  # requests; then everybody is asked something normal
@@ -44,7 +47,7 @@ GROWTH: Final = 200 * 2**20  # bytes that the platform may have grown by in the 
 def addresses(platform: Platform) -> dict[str, tuple[str, int]]:
     """Every port there is, by who listens."""
     urls = {name: getattr(platform, name).url for name in ("storage", "gemini", "bigquery", "chart_img", "eventarc")}
-    urls["firestore"] = f"http://{platform.firestore.host}"
+    urls[FIRESTORE] = f"http://{platform.firestore.host}"
     of_functions = {name: platform.url_of(name) for name in platform.functions}
     together = len({process.pid for process in platform.functions.values()}) == 1
     urls |= {TOGETHER: platform.url_of("start_flow")} if together else of_functions
@@ -103,54 +106,102 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def family(pid: int) -> set[int]:
+    """A process and all that have come from it: a server's workers die, and are replaced, without its own end."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # it has ended just now
+        children = []
+    return {pid}.union(*map(family, map(int, children)))
+
+
 # --- the battery --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
+    """`call`: of Firestore, whose content is then a message in a good frame; else it is all that is sent."""
+
     service: str
     content: bytes
+    call: str | None = None
+
+
+def any_noise(hostile: Hostile, services: Sequence[str]) -> Sent:
+    service = hostile.one(services)
+    if service == FIRESTORE and hostile.likely(0.5):
+        call, content = message(hostile)
+        return Sent(service, content, call)
+    return Sent(service, noise(hostile, service))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """To every port."""
+
+    ports: Mapping[str, tuple[str, int]]
+    channel: grpc.Channel
+
+    def taken(self, sent: Sent) -> bool:
+        """Whether it passed for something in order. Nobody there is an OSError, a crash an AssertionError."""
+        if sent.call:
+            return answered(self.channel, sent.call, sent.content, PATIENCE) is grpc.StatusCode.OK
+        answer = said_to(self.ports[sent.service], sent.content)
+        found = answer.find(b"a bug here")
+        assert found < 0, repr(answer[found:][:120])
+        return bool(_TAKEN.match(answer))
 
 
 def run(order: Order, *, single_process: bool = False) -> Outcome:
+    with a_platform(single_process=single_process) as platform:
+        return _sent(platform, order)
+
+
+def again(name: str) -> Iterator[str]:
+    """One case alone, and what everybody says afterwards."""
+    with a_platform(single_process=False) as platform:
+        ports = addresses(platform)
+        sent = named(partial(any_noise, services=sorted(ports)), name).value
+        yield str(sent)
+        try:
+            Lines(ports, grpc.insecure_channel(platform.firestore.host)).taken(sent)
+        except (OSError, AssertionError) as exc:
+            yield f"{type(exc).__name__}: {exc}"
+        yield from well(platform, firestore.Client(), 1)
+
+
+@contextmanager
+def a_platform(*, single_process: bool) -> Iterator[Platform]:
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     hosted = Platform(functions=functions(), single_process=single_process)
     with hosted as platform, pytest.MonkeyPatch.context() as patch:
         for name, value in platform.exports.items():
             patch.setenv(name, value)
-        return _sent(platform, order)
+        yield platform
 
 
 def _sent(platform: Platform, order: Order) -> Outcome:
     client, ports = firestore.Client(), addresses(platform)
-    processes = {name: process.pid for name, process in platform.functions.items()}
+    lines = Lines(ports, grpc.insecure_channel(platform.firestore.host))
+    families = {name: family(process.pid) for name, process in platform.functions.items()}
     violations: list[str] = []
     done = odd = before = 0
     progress = Progress(NAME, order.cases)
-
-    def any_noise(hostile: Hostile) -> Sent:
-        service = hostile.one(sorted(ports))
-        return Sent(service, noise(hostile, service))
 
     def asked_something_normal() -> None:
         platform.faults.clear()  # some of the noise may have planned one
         violations.extend(f"{NAME} {order.seed}: {broken}" for broken in well(platform, client, done))
 
-    for case in itertools.chain.from_iterable(cases(any_noise, order.seed, order.cases)):
+    for case in itertools.chain.from_iterable(
+        cases(partial(any_noise, services=sorted(ports)), order.seed, order.cases)
+    ):
         if done == order.cases or order.time_is_up:
             break
         done += 1
         try:
-            answer = said_to(ports[case.value.service], case.value.content)
-        except OSError as exc:
-            violations.append(
-                f"{NAME} {case.name}: {case.value.service}: {type(exc).__name__}: {case.value.content!r:.300}"
-            )
-        else:
-            odd += not _TAKEN.match(answer)
-            if b"a bug here" in answer:
-                found = answer[answer.find(b"a bug here") :][:120]
-                violations.append(f"{NAME} {case.name}: {case.value.service}: {found!r}")
+            odd += not lines.taken(case.value)
+        except (OSError, AssertionError) as exc:
+            violations.append(f"{NAME} {case.name}: {type(exc).__name__}: {exc!s:.200}: {case.value!r:.300}")
         if done % EVERY == 0:
             asked_something_normal()
             before = before or resident()
@@ -158,8 +209,10 @@ def _sent(platform: Platform, order: Order) -> Outcome:
     asked_something_normal()
     if before and resident() - before > GROWTH:
         violations.append(f"{NAME} {order.seed}: the platform grew by {(resident() - before) // 2**20} MiB")
-    if any(process.pid != processes[name] for name, process in platform.functions.items()):
-        violations.append(f"{NAME} {order.seed}: a function's process ended")
+    for name, process in platform.functions.items():
+        if family(process.pid) != families[name]:
+            violations.append(f"{NAME} {order.seed}: a process of {name} ended")
+    lines.channel.close()
     return Outcome(NAME, done, odd, tuple(violations))
 
 

@@ -18,7 +18,7 @@ from flowcore.testing.builders import RUN_ID
 from tests.chaos.battery import Battery, Order, Outcome, Progress, listed
 from tests.chaos.inputs import healthy, requests, verdict
 from tests.chaos.inputs.documents import Strange, strange
-from tests.chaos.inputs.drawing import Case, cases, smallest
+from tests.chaos.inputs.drawing import Case, cases, named, smallest
 from tests.chaos.inputs.events import ANOTHER, SUBJECT, TYPE, Event, strange_event, understood
 from tests.chaos.inputs.hostile import Hostile
 from tests.chaos.inputs.material import Prepared, strange_material
@@ -163,6 +163,11 @@ class Kind(Generic[T]):
 
         found = smallest(self.make, case.name, order.cases, broken)
         return f"the smallest like it is {found or case.value!s:.2000}"
+
+    def again(self, name: str) -> Iterator[str]:
+        case = named(self.make, name)
+        yield str(case.value)
+        yield from self.judge(case.value).broken
 
     def battery(self, cases: int, share: float) -> Battery:
         return Battery(self.name, cases, share, self.run)

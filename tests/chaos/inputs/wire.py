@@ -20,7 +20,7 @@ from flowcore.testing.builders import OHLCV, RUN_ID
 from tests.chaos.battery import Battery, Order, Outcome, Progress, listed
 from tests.chaos.inputs import healthy, requests
 from tests.chaos.inputs.documents import Strange, strange
-from tests.chaos.inputs.drawing import Case, cases
+from tests.chaos.inputs.drawing import Case, block, cases
 from tests.chaos.inputs.events import ANOTHER, strange_event
 from tests.chaos.inputs.hostile import Hostile
 from tests.chaos.inputs.material import Prepared, strange_material
@@ -212,16 +212,24 @@ class Kind(Generic[T]):
         before, odd_before = session.delivered, session.odd
         session.endings.clear()
         progress = Progress(self.name, order.cases)
-        for block in cases(self.make, order.seed, order.cases):
-            for first in range(0, len(block), self.at_once):
+        for made in cases(self.make, order.seed, order.cases):
+            for first in range(0, len(made), self.at_once):
                 done = session.delivered - before
                 if done >= order.cases or order.time_is_up:
                     fired, figures = session.odd - odd_before, (listed(session.endings),)
                     return Outcome(self.name, done, fired, tuple(violations), figures)
-                some = block[first : first + self.at_once][: order.cases - done]
+                some = made[first : first + self.at_once][: order.cases - done]
                 violations += [f"{self.name} {broken}" for broken in dict.fromkeys(self.play(session, some))]
                 progress.tell(done, len(violations))
         raise AssertionError("blocks have no end")
+
+    def again(self, name: str) -> Iterator[str]:
+        """With those that were played together with it, if it was the first of them."""
+        seed, _, number = name.rpartition("/")
+        some = block(self.make, seed)[int(number) :][: self.at_once]
+        yield str(some[0].value)
+        with a_system() as system:
+            yield from self.play(Session(system), some)
 
     def battery(self, cases: int, share: float) -> Battery:
         return Battery(self.name, cases, share, self.run)
@@ -231,9 +239,10 @@ DOCUMENTS = Kind("bad input on the wire: run documents", strange, documents, 20)
 MATERIAL = Kind("bad input on the wire: artifacts", strange_material, material, 1)
 EVENTS = Kind("bad input on the wire: events", posted, events, 50)
 REQUESTS = Kind("bad input on the wire: requests", asked, calls, 100)
+KINDS: Final = (DOCUMENTS, MATERIAL, EVENTS, REQUESTS)
 BATTERIES = (
     DOCUMENTS.battery(1_000, 3.0),
     MATERIAL.battery(400, 1.5),
-    EVENTS.battery(600, 0.5),
+    EVENTS.battery(600, 1.5),
     REQUESTS.battery(1_000, 0.5),
 )
