@@ -149,8 +149,9 @@ class Broker:
             case "reorder":
                 delivery.due = now + (fault.wait or HELD_BACK)
                 self._put(delivery, held=True)
-            case "duplicate":
-                self._put(Delivery(event, born=now, due=now + fault.wait, excused=True, twin=True))
+            case "duplicate" | "triplicate":
+                for _ in range(1 if fault.shape == "duplicate" else 2):
+                    self._put(Delivery(event, born=now, due=now + fault.wait, excused=True, twin=True))
                 self._send(delivery, NO_FAULT, subscription, lane)
 
     def _send(self, delivery: Delivery, fault: Fault, subscription: Subscription, lane: Lane) -> None:

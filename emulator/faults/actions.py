@@ -51,7 +51,7 @@ SHAPES: Final[dict[str, frozenset[str]]] = {
             "code_fence",
         }
     ),
-    "eventarc": frozenset({"duplicate", "reorder", "delay", "drop"}),
+    "eventarc": frozenset({"duplicate", "triplicate", "reorder", "delay", "drop"}),
 }
 
 

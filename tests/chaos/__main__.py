@@ -47,7 +47,7 @@ class Row:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the same seed is the same cases (default: %(default)s)")
-    parser.add_argument("--minutes", type=float, default=120.0, help="at most, for all of them (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=120.0, help="no case begins later (default: %(default)s)")
     parser.add_argument("batteries", nargs="*", metavar="battery", help="only those whose name contains one of these")
     options = parser.parse_args()
     wanted = options.batteries or [""]
@@ -86,6 +86,8 @@ def run(chosen: Sequence[Battery], seed: int, seconds: float) -> Iterator[Row]:
 
 
 def _outcome(battery: Battery, order: Order) -> Outcome:
+    if order.time_is_up:  # those before it took longer than they may
+        return Outcome(battery.name, 0, 0)
     try:
         return battery.run(order)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others have their turn

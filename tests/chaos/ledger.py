@@ -5,8 +5,9 @@ what was no good; an answer that a filter has stopped is not repaired.
 
 The twins' calls say whose they are (`token`), and are judged one by one. A question to the platform's model is known by
 its stop sequences, which the profile of its step has too: it is counted against what the claims of the steps with these
-stop sequences were entitled to. If no two steps have the same, that is one step of one run. A chart that was bought on
-the platform is nobody's: those are counted against all that were looked for in vain.
+stop sequences were entitled to. If no two steps have the same, that is one step of one run. A chart or a query on the
+platform is nobody's: those are counted against all that were looked for in vain, and against the calls of their kind
+with which something went wrong, as these alone are made again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ ASKING_TYPE = "LLM_REPORT"
 REPAIR = "repair"  # the block that a second question has, and a first one has not
 # Answers that are not mended: a filter has stopped them, or they are none.
 FINAL = ("safety", "blocked_prompt", "non_json")
-CHART_TRIES = 3  # of one chart, inside one claim
+QUERY = "jobs.query"
+QUERYING_TYPE = "OHLCV_EXPORT"
 
 Marks = tuple[str, ...]  # the stop sequences of a question
 
@@ -35,6 +37,8 @@ class Ledger:
     repairs: Counter[Marks] = field(default_factory=Counter)  # second ones
     unfit: Counter[Marks] = field(default_factory=Counter)  # answers to first questions: each of them may be repaired
     charts_bought: int = 0
+    queries: int = 0
+    spoiled: Counter[str] = field(default_factory=Counter)  # calls that something went wrong with, by service
     _unheard: int = 0  # questions of which there is no call yet
     _in_vain: dict[tuple[str, str], bool] = field(default_factory=dict)  # whether a token's last look found nothing
     _looks_in_vain: Counter[str] = field(default_factory=Counter)  # by object
@@ -58,8 +62,12 @@ class Ledger:
             self._unheard -= 1
             if self._unheard < 0:
                 self.known.say(record.resource, "was asked, and nobody knows what")
-        elif record.service == "chart_img":
-            self._bought(record)
+        elif record.service in PAID_BY_A_STEP:
+            self.spoiled[record.service] += "fault" in record.detail
+            if record.service == "chart_img":
+                self._bought(record)
+            elif record.method == QUERY:
+                self._queried(record)
 
     def _look(self, record: Recorded, token: str | None) -> None:
         name = record.resource.partition("/")[2]
@@ -107,9 +115,17 @@ class Ledger:
 
     def _bought(self, record: Recorded) -> None:
         self.charts_bought += 1
-        due = CHART_TRIES * sum(looks for name, looks in self._looks_in_vain.items() if name.endswith(".png"))
+        looks = sum(looks for name, looks in self._looks_in_vain.items() if name.endswith(".png"))
+        due = looks + self.spoiled[record.service]
         if self.charts_bought > due:
             self.known.say(record.resource, f"{self.charts_bought} charts were bought; {due} were due so far")
+
+    def _queried(self, record: Recorded) -> None:
+        self.queries += 1
+        querying = [owner for owner in self.known.claims_of if self.known.step(*owner)["stepType"] == QUERYING_TYPE]
+        due = sum(self._entitled(*owner) for owner in querying) + self.spoiled[record.service]
+        if self.queries > due:
+            self.known.say(record.resource, f"{self.queries} queries were made; {due} were due so far")
 
     def _entitled(self, run_id: str, step_id: str) -> int:
         """How many claims of a step may have paid: those that looked for its object and did not find it."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.chaos.auditor import Auditor
-from tests.chaos.forger import CHARTS, IMAGE, MARK, REPORT, RESULTS, RUN, Forger, verdict
+from tests.chaos.forger import CHARTS, IMAGE, MARK, OHLCV, REPORT, RESULTS, RUN, Forger, verdict
 
 OWNER = f"{RUN}: {REPORT} ['{MARK}']"
 
@@ -67,9 +67,26 @@ def test_a_call_without_its_question_is_noticed() -> None:
 def test_charts_that_are_nobodys_are_counted_against_those_that_were_looked_for() -> None:
     forger = Forger(steps=(CHARTS,), by_token=False).ready(CHARTS, "RUNNING").claim(CHARTS, "t1").look(CHARTS, "t1")
     assert verdict(Forger(by_token=False).buy("")) == [f"{CHARTS} candles: 1 charts were bought; 0 were due so far"]
-    forger.look_for(IMAGE, "").buy("").buy("").buy("")
+    forger.look_for(IMAGE, "").buy("")
     assert verdict(forger) == []
-    assert verdict(forger.buy("")) == [f"{CHARTS} candles: 4 charts were bought; 3 were due so far"]
+    assert verdict(forger.buy("")) == [f"{CHARTS} candles: 2 charts were bought; 1 were due so far"]
+
+
+def test_a_chart_that_did_not_come_may_be_bought_again() -> None:
+    forger = Forger(steps=(CHARTS,), by_token=False).ready(CHARTS, "RUNNING").claim(CHARTS, "t1").look_for(IMAGE, "")
+    forger.other("call", "chart_img", "AdvancedChart", "a symbol", fault="f-1").buy("")
+    assert verdict(forger) == []
+    assert verdict(forger.buy("")) == [f"{CHARTS} candles: 3 charts were bought; 2 were due so far"]
+
+
+def test_queries_are_counted_against_the_candles_that_were_looked_for() -> None:
+    forger = Forger(steps=(OHLCV,), by_token=False).ready(OHLCV, "RUNNING").claim(OHLCV, "t1").look(OHLCV, "t1")
+    forger.other("call", "bigquery", "jobs.query", "a project", fault="f-1")
+    forger.other("call", "bigquery", "jobs.query", "a project")
+    forger.other("call", "bigquery", "jobs.getQueryResults", "a job")
+    assert verdict(forger) == []
+    forger.other("call", "bigquery", "jobs.query", "a project")
+    assert verdict(forger) == ["a project: 3 queries were made; 2 were due so far"]
 
 
 def test_a_call_after_the_object_was_found_is_not_due() -> None:

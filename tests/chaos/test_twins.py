@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,6 +46,23 @@ def test_nothing_is_broken_whatever_the_world_does(battery: str, cases: int, lea
 def test_a_case_is_the_same_whenever_it_is_run(battery: str) -> None:
     for number in range(10):
         assert _history(battery, number) == _history(battery, number)
+
+
+@pytest.mark.parametrize("battery", ["storms", "dropped"])
+def test_a_case_is_told_the_same_by_every_process(battery: str) -> None:
+    """Whatever order sets have there."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-m", "tests.chaos.twins", battery, "1", "3"],
+            env={**os.environ, "PYTHONHASHSEED": order},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for order in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert "PENDING → READY" in told[0]
 
 
 def test_a_battery_stops_when_its_time_is_up() -> None:

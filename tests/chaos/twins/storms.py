@@ -41,8 +41,8 @@ ANSWERS = (
     "too fast",
     "a blocked answer",
     "an unforeseen exception",
-    "half an answer",
 )
+HALF = "half an answer"  # only a model gives one that somebody reads to its end
 ALL_AGAIN = 0.1  # of the finished runs hear of everything once more
 
 
@@ -147,7 +147,7 @@ class Storm:
                 return Fate(lag, after=self.chance.uniform(10, 2000))
 
     def _spoiled(self, call: Call, lag: float) -> Fate:
-        match self._drawn(ANSWERS):
+        match self._drawn((*ANSWERS, HALF) if call.service == "gemini" else ANSWERS):
             case "a silent provider":
                 return Fate(lag, error=NetworkError(Code.GEMINI_REQUEST_FAILED, "no reply"), after=call.timeout / 4)
             case "a refusal":
@@ -187,12 +187,12 @@ class Schedule(Case):
         simulation.until_quiet()
         while operator.reopens():
             simulation.until_quiet()
+        self._replay(simulation, chance)
         self.fired = storm.fired + operator.acted
         promised = not storm.weather.beyond_the_margin
         self.violations += verdict(world, skew=MARGIN if promised else None, over=promised)
         if promised:
             self.violations += self._uncalled_for(simulation)
-        self._replay(simulation, chance)
         return self
 
     def _uncalled_for(self, simulation: Simulation) -> Iterator[str]:

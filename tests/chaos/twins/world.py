@@ -32,6 +32,7 @@ class Call:
     resource: str
     effect: Callable[[], Any]
     timeout: float = 0.0
+    service: str = ""  # whom it pays
 
 
 class Unforeseen(Exception):
@@ -140,7 +141,7 @@ class Outside:
             self.world.record("call", service, method, resource, token=self.token_taken, repair=repair)
             return "an answer"
 
-        return self._ask("pay", resource, effect, min(seconds, PROVIDER_CALL))  # type: ignore[no-any-return]
+        return self.ask(Call("pay", resource, effect, min(seconds, PROVIDER_CALL), service))  # type: ignore[no-any-return]
 
     def _ask(self, method: str, resource: str, effect: Callable[[], Any], timeout: float) -> Any:
         return self.ask(Call(method, resource, effect, timeout))

@@ -15,7 +15,7 @@ from tests.chaos.wire.batteries import SEASON
 from tests.chaos.wire.cases import Case, judged
 from tests.chaos.wire.dropped import dropped
 from tests.chaos.wire.flow import LONG, SHORT
-from tests.chaos.wire.matrix import every_point, further_points, pairs
+from tests.chaos.wire.matrix import every_point, further_points, pairs, shared_pairs
 from tests.chaos.wire.storms import a_storm, clocks
 from tests.chaos.wire.tally import Tally
 from tests.chaos.wire.tracing import Undisturbed
@@ -45,6 +45,8 @@ def _drawn(kind: str, found: Undisturbed, order: Order) -> Case:
                 return further_points(found, Undisturbed.traced(arena), order)[-1]
         case "pair":
             return pairs(found, order)[-1]
+        case "shared":
+            return shared_pairs(found, order)[-1]
         case "dropped":
             return dropped(found, order)[-1]
     return a_storm({*found.points, *found.swept}, order.seed, order.cases - 1)

@@ -1,9 +1,9 @@
 """One platform with the project's functions, each in its own process, on which many runs are disturbed at once.
 
 Runs are begun by `start_flow` and looked after by `sweep`, both by HTTP; sweep is called again and again, and its clock
-is ahead by the margin of a lease. So a lease ends when its invocation must have, and not before. What would still take
-minutes (a step that nobody took, a rest after a failure) need not be waited for: when neither events nor sweep move a
-run any more, nobody is at work on it, and its clock may be put forward (`ahead`).
+is ahead by the margin of a lease. So a lease ends when its invocation must have, and not before, and sweep is waited
+for that long. What would still take minutes (a step that nobody took, a lease by a clock that is ahead, too) is not:
+when neither events nor sweep will soon move a run, nobody is at work on it, and its clock may be put forward (`ahead`).
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ ANSWERS_WITHIN = 20.0
 SWEPT_WITHIN = 3.0
 MANY_SWEEPS = 10  # that succeed, and leave a run that is due as it is
 A_MOMENT = timedelta(seconds=2)
+SOON = timedelta(seconds=20)  # more than an invocation has, and with it the lease of one that died
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Written = tuple[str, int]  # the run, and the microsecond
@@ -94,7 +95,7 @@ class Arena:
         yield "start_flow never answered"
 
     def rest(self, run_id: str, interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Until the run is over, or neither events nor sweep move it, or somebody has something else in mind."""
+        """Until the run is over, or neither events nor sweep will soon move it, or somebody has something in mind."""
         quiet_since = (-1, 0, 0)
         while not interrupted():
             life = self.book.life(run_id)
@@ -103,6 +104,8 @@ class Arena:
             writes, looks, sweeps = quiet_since
             if life.writes != writes or run_id in self._at_work or not self.up.is_set():
                 quiet_since = (life.writes, self._looks, self.sweeps)
+            elif self._is_soon_due(life.document):
+                pass
             elif self._looks >= looks + QUIET_LOOKS and self.sweeps >= sweeps + ENOUGH_SWEEPS:
                 return
             time.sleep(0.1)
@@ -164,9 +167,15 @@ class Arena:
         return sweep_ahead(self.world.runs, run_id, hours)
 
     def _is_due(self, document: Document) -> bool:
+        return document.get("status") == "PENDING" or self._due_in(document) <= -A_MOMENT
+
+    def _is_soon_due(self, document: Document) -> bool:
+        return -A_MOMENT < self._due_in(document) <= SOON
+
+    def _due_in(self, document: Document) -> timedelta:
+        """For the clock of sweep."""
         wake = moment(document.get("wakeAt"))
-        due = wake is not None and wake <= datetime.now(UTC) + self.sweep_is_ahead - A_MOMENT
-        return due or document["status"] == "PENDING"
+        return wake - datetime.now(UTC) - self.sweep_is_ahead if wake else timedelta.max
 
     # --- in the background --------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tests.chaos.wire.arena import Arena, opened
 from tests.chaos.wire.cases import OUTAGE, Case, judged
 from tests.chaos.wire.dropped import dropped
 from tests.chaos.wire.flow import LONG
-from tests.chaos.wire.matrix import every_point, further_points, pairs
+from tests.chaos.wire.matrix import every_point, further_points, pairs, shared_pairs
 from tests.chaos.wire.storms import OF_EVERY_KIND, a_storm, clocks, outages
 from tests.chaos.wire.tally import Tally
 from tests.chaos.wire.tracing import Undisturbed
@@ -24,7 +24,9 @@ EVIDENCE = Path("build/chaos")
 EVERY_POINT = 10_000  # more than there are
 PAIRS = 300
 DRAWN = PAIRS + 20  # of some the second trouble finds no occasion any more
+SHARED = 40
 AT_ONCE = 16
+FEW_AT_ONCE = 4  # so that what may strike another run strikes its own, mostly
 LONG_AT_ONCE = 8  # such a run is work, not waiting
 SHORT_SHARE = 0.6  # of the time of the matrix, when that is not enough for all
 STORMS_AT_ONCE = 32
@@ -34,13 +36,18 @@ ENOUGH = 1_000  # storms: among so many there is everything that a storm may hav
 
 
 def all_pairs(order: Order, name: str = "wire: pairs") -> Outcome:
-    """So many that of enough both troubles strike."""
+    """So many that of enough both troubles strike, and strike the same run; and some that may strike two."""
     tally = Tally(Progress(name, 0))
     with opened() as arena:
         found = Undisturbed.traced(arena)
-        _play(arena, pairs(found, order), found, order, tally, at_once=AT_ONCE)
+        own = pairs(found, replace(order, cases=order.cases - SHARED))
+        _play(arena, own, found, order, tally, at_once=AT_ONCE)
     if tally.cases >= DRAWN and tally.struck[2] < PAIRS:
         tally.complain([f"{name}: only {tally.struck[2]} pairs of which both troubles struck"])
+    with opened() as arena:
+        found = Undisturbed.traced(arena)
+        shared = shared_pairs(found, replace(order, cases=SHARED))
+        _play(arena, shared, found, order, tally, at_once=FEW_AT_ONCE)
     return tally.outcome()
 
 
@@ -118,7 +125,7 @@ def killed(arena: Arena, moments: Sequence[int]) -> Iterator[None]:
 
 BATTERIES = (
     Battery("wire: matrix", EVERY_POINT, 10.0, matrix),
-    Battery("wire: pairs", DRAWN, 8.0, all_pairs),
+    Battery("wire: pairs", DRAWN + SHARED, 8.0, all_pairs),
     Battery("wire: dropped", 60, 1.0, all_lost),
     Battery("wire: storms", 2_000, 33.0, storms),
 )

@@ -59,6 +59,7 @@ class Book:
         self._path = path
         self._read_to = path.stat().st_size
         self._ended = threading.Event()
+        self._failed: Exception | None = None  # whoever waits for what is never read must not wait for ever
 
     @contextmanager
     def open(self) -> Iterator[Book]:
@@ -74,6 +75,8 @@ class Book:
         """Returns when all has been read that is in the file by now."""
         written = self._path.stat().st_size
         while self._read_to < written:
+            if self._failed:
+                raise RuntimeError("the history cannot be read") from self._failed
             time.sleep(LOOK)
 
     def so_far(self) -> list[Told]:
@@ -85,6 +88,12 @@ class Book:
         return self.runs.get(run_id) or Life()
 
     def _read(self) -> None:
+        try:
+            self._follow()
+        except Exception as failure:  # noqa: BLE001 - whatever it is: for whoever asks next
+            self._failed = failure
+
+    def _follow(self) -> None:
         with self._path.open("rb") as file:
             while not self._ended.wait(LOOK):
                 file.seek(self._read_to)

@@ -1,9 +1,9 @@
 """Cases on the wire: many runs at once, each with its own trouble, and what became of them.
 
 A process serves several runs, so the kill that one case has planned hits others, and a call that names no run may be
-any run's. Hence a case which did not meet its own trouble, or whose step lost more workers than it can afford, is
-played again when all others are over: with a few like it, and if there is still a doubt alone, or with others that kill
-nobody. What is wrong then is a violation.
+any run's. Hence a case which did not meet its own trouble, whose step lost more workers than it can afford, or which
+failed for no reason of its own, is played again when all others are over: with a few like it, and if there is still a
+doubt alone, or with others that disturb nobody. What is wrong then is a violation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.chaos.transitions import LEASE_LOSSES, MOST_LEASE_LOSSES, Document
 from tests.chaos.wire.arena import Arena
 from tests.chaos.wire.flow import run_id_of
 from tests.chaos.wire.operator import Act, Operator
-from tests.chaos.wire.points import Crowd, Problem, Trouble, Weather
+from tests.chaos.wire.points import Answered, Crowd, Loss, Problem, Trouble, Weather
 from tests.chaos.wire.sky import Plan
 from tests.chaos.wire.tally import Tally
 from tests.chaos.wire.tracing import Undisturbed
@@ -30,11 +30,13 @@ MOST_SWEEPS = 40
 OVER_WITHIN = 900.0  # seconds; also on a machine that has other things to do
 A_FEW = 4
 OUTAGE = "an end of the platform"
+HARMLESS = {"duplicate", "triplicate", "reorder", "delay", "lost acknowledgement"}
+LOSSES = {"drop", "lost events"}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`same_ending`: whatever happens to it, the run has to end as the undisturbed one did.
+    """`same_ending`: whatever happens to it, the run has to end as the undisturbed one did; else it needs a reason.
 
     `strikes`: of its troubles so many have to happen.
     """
@@ -55,8 +57,11 @@ class Case:
         return replace(self, key=f"{self.key}-again")
 
     @property
-    def kills(self) -> bool:
-        return any(isinstance(problem, Trouble) and problem.kills for problem in self.problems)
+    def disturbs_others(self) -> bool:
+        return any(
+            isinstance(problem, Answered) or (isinstance(problem, Trouble) and problem.kills)
+            for problem in self.problems
+        )
 
     @property
     def concerns_sweep(self) -> bool:
@@ -90,6 +95,11 @@ class Played:
         return sum(trouble.takes_a_worker for trouble in self._troubles)
 
     @property
+    def not_lost(self) -> list[Loss]:
+        """Losses that have cost the run no event."""
+        return [plan.problem for plan in self.plans if isinstance(plan.problem, Loss) and not plan.fired]
+
+    @property
     def _troubles(self) -> list[Trouble]:
         return [plan.problem for plan in self.plans if plan.fired and isinstance(plan.problem, Trouble)]
 
@@ -113,6 +123,7 @@ def judged(
     def certain(played: Played, *, alone: bool) -> bool:
         begun[played.case.run_id] = played.case
         if played.doubtful and not played.broken and not alone:
+            tally.doubt(f"{played.case}: {'; '.join(played.doubtful)}")
             return False
         tally.add(played.faults, played.struck, played.waived)
         tally.complain(f"{played.case}: {law}" for law in (*played.broken, *played.doubtful))
@@ -129,7 +140,8 @@ def judged(
     doubtful = play(cases, at_once, order)
     tally.again += len(doubtful)
     doubtful = play(doubtful, A_FEW)
-    for some in ([case for case in doubtful if not case.kills], *([case] for case in doubtful if case.kills)):
+    quiet = [case for case in doubtful if not case.disturbs_others]
+    for some in (quiet, *([case] for case in doubtful if case.disturbs_others)):
         play(some, A_FEW, alone=True)
     if not arena.settled():
         tally.complain([f"{cases[0].key} and the next: events do not come to their end"])
@@ -168,8 +180,11 @@ def _played(arena: Arena, case: Case, undisturbed: Undisturbed, *, alone: bool) 
     played = Played(case, plans, operator.acted, bool(astray), broken, [])
     if played.struck < case.strikes:
         played.doubtful.append(f"its fault never struck: {played.struck} of {case.strikes}")
+    played.broken += (f"nothing was lost: {loss}" for loss in played.not_lost)
     if case.same_ending and not broken:
         _compare(arena, played, undisturbed, alone=alone)
+    elif not broken:
+        played.doubtful += _uncalled_for(arena, played, undisturbed)
     return played
 
 
@@ -187,6 +202,20 @@ def _compare(arena: Arena, played: Played, undisturbed: Undisturbed, *, alone: b
         played.waived = True
     else:
         played.doubtful.append(other)
+
+
+def _uncalled_for(arena: Arena, played: Played, undisturbed: Undisturbed) -> Iterator[str]:
+    """What nothing that has happened explains. Events that come late or often are no reason to end otherwise."""
+    causes = played.faults.keys() - {*HARMLESS, "reopen"}
+    if causes - LOSSES:
+        return
+    steps: Mapping[str, Document] = arena.book.life(played.case.run_id).document["steps"]
+    codes = {step.get("error", {}).get("code") for step in steps.values() if step["status"] == "FAILED"}
+    other = ending(arena, played.case.run_id).differs(undisturbed.ending)
+    if other and not (causes and codes == {"NO_WORKER"}):
+        yield f"{other}, and the worst that happened was {'a lost event' if causes else 'a delay'}"
+    elif played.acted["reopen"] and not causes:
+        yield "had failed before it was reopened, and the worst that happened was a delay"
 
 
 def _lived(arena: Arena, case: Case, operator: Operator, astray: list[int]) -> Iterator[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from random import Random
 
 from tests.chaos.battery import Order
 from tests.chaos.wire.cases import Case
 from tests.chaos.wire.dropped import ORCHESTRATOR
 from tests.chaos.wire.flow import LONG, SHORT
-from tests.chaos.wire.points import KINDS, Problem, Trouble
+from tests.chaos.wire.points import KINDS, Point, Problem, Trouble
 from tests.chaos.wire.tracing import Undisturbed
 
 
@@ -30,9 +31,13 @@ def further_points(long: Undisturbed, short: Undisturbed, order: Order) -> list[
 
 
 def pairs(found: Undisturbed, order: Order) -> list[Case]:
-    """After the first trouble the second may have no occasion any more; most of the time it has."""
-    chance = Random(order.seed)
-    return [Case(f"pair-{order.seed}-{number}", _a_pair(found, chance), strikes=1) for number in range(order.cases)]
+    """Two troubles of one run; after the first the second may have no occasion any more, but mostly it has."""
+    return _pairs("pair", found, order, lambda points: all(_is_its_own(point) for point in points))
+
+
+def shared_pairs(found: Undisturbed, order: Order) -> list[Case]:
+    """One of them, at the least, with a call that does not say whose it is: it may strike another run instead."""
+    return _pairs("shared", found, order, lambda points: not all(_is_its_own(point) for point in points))
 
 
 def _mixed(name: str, chosen: Sequence[tuple[Problem, ...]], order: Order) -> list[Case]:
@@ -44,8 +49,19 @@ def _mixed(name: str, chosen: Sequence[tuple[Problem, ...]], order: Order) -> li
     ]
 
 
+def _pairs(name: str, found: Undisturbed, order: Order, fits: Callable[[Sequence[Point]], bool]) -> list[Case]:
+    chance = Random(order.seed)
+    drawn = (_a_pair(found, chance) for _ in count())
+    fitting = (pair for pair in drawn if fits([each.point for each in pair if isinstance(each, Trouble)]))
+    return [Case(f"{name}-{order.seed}-{number}", next(fitting), strikes=1) for number in range(order.cases)]
+
+
 def _a_pair(found: Undisturbed, chance: Random) -> tuple[Problem, ...]:
     swept = chance.random() < 0.25
     points = {*found.points, *found.swept} if swept else found.points
     two = [Trouble(point, chance.choice(list(KINDS))) for point in chance.sample(sorted(points), 2)]
     return (ORCHESTRATOR, *two) if swept else tuple(two)
+
+
+def _is_its_own(point: Point) -> bool:
+    return point.of_a_run or point.of_sweep

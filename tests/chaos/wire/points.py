@@ -20,10 +20,10 @@ KINDS: Mapping[str, Any] = {
     "is told 503, although done, by": {"status": 503, "applied": True},
     "waits in vain, although done, for": {"hang": HANGS, "applied": True},
 }
-# What happens to an event. One whose acknowledgement is lost comes again, and may lose it again: so there are three of
-# it, or more.
+# What happens to an event. One whose acknowledgement is lost comes again, and may lose it again.
 SHAPES: Mapping[str, Any] = {
     "duplicate": {"shape": "duplicate"},
+    "triplicate": {"shape": "triplicate"},
     "reorder": {"shape": "reorder", "seconds": 0.3},
     "delay": {"shape": "delay", "seconds": 0.3},
     "drop": {"shape": "drop"},

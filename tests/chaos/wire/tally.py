@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -32,6 +33,10 @@ class Tally:
         self.struck[struck] += 1
         self.waived += waived
         self.progress.tell(self.cases, len(self.violations))
+
+    def doubt(self, case: str) -> None:
+        """What may be another's fault is said at once: nobody would hear of it when it is not seen again."""
+        print(f"{self.progress.name}: to be played again: {case}", file=sys.stderr, flush=True)
 
     def complain(self, broken: Iterable[str]) -> None:
         self.violations += broken

@@ -18,6 +18,7 @@ from tests.chaos.wire.book import Told
 EVIDENCE = ".attempt-"  # of a failed attempt: the auditor's business
 FAR_AHEAD = timedelta(minutes=30)  # of every function's clock, and not of the one that we put forward
 EXPECTED = ("NetworkError", "Contended")  # to be told nothing, or to lose a race, is no crash
+DIED = "died ("  # as the platform says it of a process that it has not killed itself
 _OF_THE_MOMENT = re.compile(rb'"(createdAt|finishedAt|generatedAt|requestId)":"[^"]*"')
 
 
@@ -106,7 +107,7 @@ def judge(arena: Arena) -> dict[str, list[str]]:
         return content
 
     found: dict[str, list[str]] = {}
-    for law in Auditor().hear(_marked(arena)).verdict(read=read):
+    for law in Auditor().hear(marked(arena)).verdict(read=read):
         found.setdefault(next((run_id for run_id in arena.book.runs if run_id in law), ""), []).append(law)
     for crash in crashes(arena):
         found.setdefault(next((run_id for run_id in arena.book.runs if run_id in crash), ""), []).append(crash)
@@ -117,7 +118,7 @@ def judge(arena: Arena) -> dict[str, list[str]]:
     return found
 
 
-def _marked(arena: Arena) -> Iterator[Told]:
+def marked(arena: Arena) -> Iterator[Told]:
     """An operator may write what nobody else may, and our own clock may be ahead: each write says whether it was so."""
     for record in arena.book.so_far():
         if record.kind == "write":
@@ -131,9 +132,11 @@ def _marked(arena: Arena) -> Iterator[Told]:
 
 
 def crashes(arena: Arena) -> Iterator[str]:
-    """Exceptions in the logs of the functions that no trouble explains."""
+    """Exceptions and deaths in the logs of the functions that no trouble explains."""
     for log in sorted((arena.home.folder / "log").glob("*.log")):
         for line in log.read_text(errors="replace").splitlines():
+            if DIED in line:
+                yield f"{log.stem} died, and no fault had killed it: {line}"
             if '"exc_info"' not in line:
                 continue
             try:
