@@ -12,11 +12,14 @@ from markdown_it import MarkdownIt
 
 from emulator.faults import status
 from flowcore.cli.report import page, prose
+from flowcore.testing.builders import REPORT, RUN_ID
 from functions.worker_llm_report import assembly
 from tests.chaos.battery import Order
+from tests.chaos.inputs import healthy
+from tests.chaos.inputs.stage import SKETCH
 from tests.chaos.leaks import places, secrets
 from tests.chaos.leaks.canaries import EVERYWHERE, MODEL_KEY, NOTE, OUTPUT, PROMPT, Place
-from tests.chaos.leaks.failures import Path, paths
+from tests.chaos.leaks.failures import GOOD, Path, paths
 from tests.chaos.leaks.house import House, opened
 
 # One of each kind, and none that waits.
@@ -52,6 +55,21 @@ def test_hostile_content_stays_in_its_place() -> None:
 @pytest.mark.parametrize("canary", EVERYWHERE)
 def test_a_secret_is_noticed(canary: str) -> None:
     assert list(Place("the log", f'{{"message":"so {canary}, it says"}}').leaks()) == [f"{canary} is in the log"]
+
+
+def test_a_secret_is_noticed_wherever_a_run_leaves_it(house: House) -> None:
+    """As the id of a step it is in the log, in the document and in the name of an object; as an id of its own, too."""
+    house.renew()
+    house.say(GOOD)
+    house.put(healthy.IMAGE_OBJECT, SKETCH)
+    run = healthy.only_the_report()
+    after = house.play({**run, "steps": {NOTE: run["steps"].pop(REPORT), **run["steps"]}})
+    house.document(f"chart_img_accounts_usage/{MODEL_KEY}", {})
+    leaks = [leak for place in house.places() for leak in place.leaks()]
+    assert after["steps"][NOTE]["status"] == "SUCCEEDED"
+    for where in ("the log", f"document flow_runs/{RUN_ID}", "the name or the label of runs/"):
+        assert any(leak.startswith(f"{NOTE} is in {where}") for leak in leaks), where
+    assert any(leak.startswith(f"{MODEL_KEY} is in document ") for leak in leaks)
 
 
 @pytest.mark.parametrize(

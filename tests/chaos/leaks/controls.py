@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from flowcore.testing.builders import RUN_ID
 from tests.chaos.leaks.canaries import CHART_KEYS, OUTPUT, PROMPT, SYSTEM
 from tests.chaos.leaks.failures import Path
 from tests.chaos.leaks.house import House
+from tests.chaos.transitions import FINISHED
 
 
 def missed(house: House, path: Path, after: dict[str, Any]) -> Iterator[str]:
     """What the path was to come by, and did not. (The model's key is not asked for: the platform answers no other.)"""
+    if not house.settled or after.get("status") not in FINISHED:
+        yield f"it is {after.get('status')}, and somebody may still have something to say"
+    if not any(f'"run_id": "{RUN_ID}"' in line for line in house.said()):
+        yield "nobody has said a word about it"
     if house.fault and not house.fault.fired:
         yield "its fault never struck"
     if len(house.asked) < path.answers:

@@ -51,6 +51,7 @@ class House:
     storage: Any
     fault: Handle | None = None
     said_before: int = 0
+    settled: bool = False  # whether every event of the last run came to its end
     brought: set[str] = field(default_factory=set)
     asked: list[Prompt] = field(default_factory=list)  # what the model was asked before it said a line of the script
 
@@ -100,7 +101,7 @@ class House:
         if REPORT in run["steps"] and healthy.IMAGE_OBJECT not in self.brought:
             self.put(healthy.IMAGE_OBJECT, SKETCH)
         self.db.document(f"flow_runs/{RUN_ID}").set(run)
-        self.platform.settled(20.0)
+        self.settled = self.platform.settled(20.0)
         found: dict[str, Any] = self.db.document(f"flow_runs/{RUN_ID}").get().to_dict() or {}
         return found
 
@@ -115,16 +116,19 @@ class House:
         yield Place("the log", "\n".join(self.platform.log.lines(after=self.said_before)))
         for record in self.platform.faults.history.of("write", service="firestore"):
             if not record.resource.startswith("llm_prompts/"):
-                yield Place(f"document {record.resource}", as_text(record.detail["after"]))
+                yield Place(f"document {record.resource}", as_text([record.resource, record.detail["after"]]))
         for blob in self.storage.bucket(healthy.BUCKET).list_blobs():
             yield Place(f"the name or the label of {blob.name}", as_text([blob.name, blob.metadata, blob.content_type]))
             if not blob.name.startswith("in/") and blob.name != healthy.IMAGE_OBJECT:
                 may_hold = (OUTPUT,) if _REPORTS.match(blob.name) else ()
                 yield Place(f"object {blob.name}", blob.download_as_bytes().decode("utf-8", "replace"), may_hold)
 
+    def said(self) -> list[str]:
+        return self.platform.log.lines("functions", after=self.said_before)
+
     def structured(self) -> Iterator[str]:
         """Every line that the functions say in JSON stays one line of JSON."""
-        for line in self.platform.log.lines("functions", after=self.said_before):
+        for line in self.said():
             if line.startswith("{"):
                 try:
                     json.loads(line)
