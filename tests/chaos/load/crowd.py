@@ -1,7 +1,7 @@
 """A thousand runs at once on one laptop: every function in a process of its own, and no clock but the wall's.
 
 Most are of steps that cost nothing, so that what is measured is the flow; some are market reports, so that it is the
-real one, too. All of them must end, and nobody may have grown by then.
+real one, too. All of them must end, nobody may have grown by then, and the auditor listens all the time.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from flowcore.cli.world import BUCKET
 from flowcore.contracts.flows import instantiate
 from flowcore.testing.builders import a_run, a_step
 from tests.chaos.battery import Battery, Order, Outcome, Progress
+from tests.chaos.load.listening import Listener
 from tests.chaos.load.weighing import Weights
 
 NAME: Final = "load: runs at once"
@@ -75,9 +76,10 @@ class Crowd:
 
     def __post_init__(self) -> None:
         self.db = firestore.Client()
+        self.storage = StorageClient()
 
     def arrive(self, count: int) -> None:
-        StorageClient().create_bucket(BUCKET)
+        self.storage.create_bucket(BUCKET)
         flows = {}
         for seed in seeds():
             self.db.document(seed.path).set(dict(seed.fields))
@@ -85,6 +87,7 @@ class Crowd:
         self.platform.settled()
         self.platform.faults.calls.clear()
         self.seeded = self.platform.firestore.sequence
+        self.listener = Listener(self.platform.faults.history, self.storage)
         market = flows["flow_definitions/market_report_v1"]
         for first in range(0, count, AT_ONCE):
             batch = self.db.batch()
@@ -102,6 +105,7 @@ class Crowd:
         while time.monotonic() < ends and (unfinished := self.open_runs()):
             progress.tell(self.figures.runs - len(unfinished), 0)
             self.platform.settled(2.0)
+            self.listener.listen()
             if (written := self.platform.firestore.sequence) != last:
                 moved, last = time.monotonic(), written
             elif time.monotonic() - moved > STUCK_AFTER:
@@ -129,6 +133,7 @@ class Crowd:
         ]
         if twice:
             yield f"{len(twice)} steps were claimed more than once in fair weather, {twice[0]} for one"
+        yield from self.listener.verdict()
 
 
 def _cheap(number: int) -> dict[str, Any]:
