@@ -45,9 +45,8 @@ SWEPT_WITHIN = 3.0
 MANY_SWEEPS = 10  # that succeed, and leave a run that is due as it is
 A_MOMENT = timedelta(seconds=2)
 SOON = timedelta(seconds=20)  # more than an invocation has, and with it the lease of one that died
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-Written = tuple[str, int]  # the run, and the microsecond
+Written = tuple[str, object]  # the run, and the `updatedAt` that it was given
 
 
 @dataclass(eq=False)
@@ -64,8 +63,7 @@ class Arena:
     sweeps: int = 0
     outages: int = 0
     begun: set[str] = field(default_factory=set)
-    by_hand: set[Written] = field(default_factory=set)  # an operator's writes
-    unclear: set[str] = field(default_factory=set)  # runs of which we do not know whether such a write landed
+    by_hand: set[Written] = field(default_factory=set)  # an operator's writes, and those that never landed
     _looks: int = 0
     _at_work: set[str] = field(default_factory=set)
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -142,14 +140,11 @@ class Arena:
             patch = decide(parse_run(snapshot))
             if not patch:
                 return False
+            self.by_hand.add((run_id, patch.changes["updatedAt"]))  # before: its reply may be lost
             try:
-                when = self.world.runs.update(run_id, patch, snapshot.update_time)
-            except Conflict:
+                self.world.runs.update(run_id, patch, snapshot.update_time)
+            except (Conflict, NetworkError):
                 continue
-            except NetworkError:
-                self.unclear.add(run_id)
-                continue
-            self.by_hand.add((run_id, (when - EPOCH) // timedelta(microseconds=1)))
             return True
         return False
 

@@ -149,7 +149,6 @@ def judged(
         who = begun.get(run_id) or run_id or f"one of {cases[0].key} and the next {len(cases) - 1}"
         tally.complain(f"{who}: {law}" for law in laws)
     tally.faults[OUTAGE] += arena.outages - outages
-    tally.unclear += len(arena.unclear & begun.keys())
 
 
 @contextmanager

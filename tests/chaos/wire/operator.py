@@ -12,6 +12,7 @@ from typing import NamedTuple
 from flowcore.domain import manual
 from flowcore.domain.model import Run, StepStatus
 from flowcore.domain.patch import NOTHING, Patch
+from flowcore.domain.times import to_text
 from tests.chaos.wire.arena import Arena
 
 
@@ -42,7 +43,7 @@ class Operator:
         chance = Random(act.seed)
         match act.kind:
             case "cancel":
-                self._write(act.kind, lambda run: NOTHING if run.status.finished else Patch({"cancelRequested": True}))
+                self._write(act.kind, lambda run: NOTHING if run.status.finished else _flagged())
             case "stop":
                 self._write(act.kind, lambda run: manual.cancel(run, _now()))
             case _:
@@ -61,6 +62,11 @@ class Operator:
         with suppress(manual.Refused):
             self.acted[kind] += self._arena.by_an_operator(self._run_id, decide)
         self._arena.book.catch_up()
+
+
+def _flagged() -> Patch:
+    """With a time of its own, by which the arena knows an operator's writes."""
+    return Patch({"cancelRequested": True, "updatedAt": to_text(_now())})
 
 
 def _now() -> datetime:

@@ -17,7 +17,6 @@ class Tally:
     faults: Counter[str] = field(default_factory=Counter)  # that were planned and happened, by kind
     again: int = 0  # cases that were played more than once
     waived: int = 0  # that ended otherwise, for a step whose workers their own troubles took
-    unclear: int = 0  # runs with an operator's write of which nobody heard whether it landed
     struck: Counter[int] = field(default_factory=Counter)  # cases, by how many of their troubles happened
     points: list[str] = field(default_factory=list)  # a digest of each list from which cases were drawn
     violations: list[str] = field(default_factory=list)
@@ -49,6 +48,5 @@ class Tally:
         struck = ", ".join(f"{self.struck[number]} with {number}" for number in sorted(self.struck))
         return (
             f"points {' and '.join(self.points)}; cases by troubles that struck: {struck}; "
-            f"{self.again} played again; {self.waived} ended otherwise by their own troubles; "
-            f"{self.unclear} in which an operator did not hear whether a write had landed"
+            f"{self.again} played again; {self.waived} ended otherwise by their own troubles"
         )

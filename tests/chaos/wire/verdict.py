@@ -123,8 +123,10 @@ def marked(arena: Arena) -> Iterator[Told]:
     for record in arena.book.so_far():
         if record.kind == "write":
             run_id, after = record.resource.rpartition("/")[2], record.detail["after"] or {}
-            by_hand = run_id in arena.unclear or (run_id, record.detail["time"]) in arena.by_hand
-            updated = moment(after.get("updatedAt"))
+            stamp = after.get("updatedAt")
+            fresh = stamp != (record.detail["before"] or {}).get("updatedAt")
+            by_hand = fresh and (run_id, stamp) in arena.by_hand
+            updated = moment(stamp)
             ahead = updated is not None and updated.timestamp() > record.time + FAR_AHEAD.total_seconds()
             yield replace(record, detail={**record.detail, "by_hand": by_hand, "ahead": ahead})
         else:
