@@ -145,10 +145,12 @@ def _event(vector: Vector) -> Patch | Refusal:
 
 
 def decoded(value: Any) -> Any:
-    """JSON as a document holds it: {"$timestamp": …} is a Firestore Timestamp."""
+    """JSON as a document holds it: {"$timestamp": …} is a Firestore Timestamp, {"$repeated": …} a long text."""
     match value:
         case {"$timestamp": text}:
             return datetime.fromisoformat(text)
+        case {"$repeated": [str(text), int(times)]}:
+            return text * times
         case dict():
             return {key: decoded(item) for key, item in value.items()}
         case list():
