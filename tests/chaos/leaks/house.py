@@ -119,7 +119,7 @@ class House:
                 yield Place(f"document {record.resource}", as_text([record.resource, record.detail["after"]]))
         for blob in self.storage.bucket(healthy.BUCKET).list_blobs():
             yield Place(f"the name or the label of {blob.name}", as_text([blob.name, blob.metadata, blob.content_type]))
-            if not blob.name.startswith("in/") and blob.name != healthy.IMAGE_OBJECT:
+            if not blob.name.startswith("in/"):
                 may_hold = (OUTPUT,) if _REPORTS.match(blob.name) else ()
                 yield Place(f"object {blob.name}", blob.download_as_bytes().decode("utf-8", "replace"), may_hold)
 
