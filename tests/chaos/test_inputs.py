@@ -120,6 +120,12 @@ def test_a_run_without_room_for_its_own_end_ends(make: Callable[[], dict[str, An
 # --- that a battery can fail ---
 
 
+@pytest.fixture
+def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is broken on purpose need not be made smaller."""
+    monkeypatch.setattr(twins, "SHRINKING", 0.0)
+
+
 def found_in(stage: Stage, run: dict[str, object]) -> set[str]:
     stage.play(RUN_ID, run)
     document = stage.runs.kept[RUN_ID].snapshot.document
@@ -140,6 +146,7 @@ def test_an_exception_that_nobody_foresaw_is_a_violation() -> None:
     }
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_a_sound_document_that_is_called_invalid_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     def condemn(run: Run, now: datetime) -> Patch:
         return plan(run if run.status.finished else replace(run, defect=Defect("steps", "are not to our taste")), now)
@@ -151,6 +158,7 @@ def test_a_sound_document_that_is_called_invalid_is_a_violation(monkeypatch: pyt
         assert any("a sound document is called invalid" in violation for violation in found), battery.name
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_a_failure_without_a_code_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     def say_nothing(run: Run, token: str, outcome: Succeeded | Failed, now: datetime) -> Patch:
         patch = finalize(run, token, outcome, now)
@@ -174,6 +182,7 @@ def test_a_run_that_goes_in_circles_is_a_violation(monkeypatch: pytest.MonkeyPat
     assert stage.broken == ["still going after 20 deliveries"]
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_a_run_that_strange_events_bring_to_another_end_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever believes an event writes what was decided on it over whatever is there."""
 
@@ -188,6 +197,7 @@ def test_a_run_that_strange_events_bring_to_another_end_is_a_violation(monkeypat
     assert "another run was written" in found
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_whoever_asks_for_another_run_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if Firestore does not let it happen."""
 

@@ -80,7 +80,7 @@ def answered(channel: grpc.Channel, name: str, content: bytes, within: float) ->
         for _ in call:
             pass
     except grpc.RpcError:
-        code = call.code()
+        code: grpc.StatusCode = call.code()
         if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
             raise ConnectionError(f"{code.name}: {call.details()}") from None
         if code is grpc.StatusCode.UNKNOWN:
