@@ -84,6 +84,7 @@ def test_a_worker_that_is_replaced_is_noticed() -> None:
                 os.kill(child, signal.SIGKILL)
             wait_until(lambda: len(ports.family(parent.pid)) == 2 and ports.family(parent.pid) != before)
             last = ports.family(parent.pid) - {parent.pid}
+            assert last.isdisjoint(before)
         finally:
             parent.kill()
         for child in last:
