@@ -82,11 +82,11 @@ def read(body: Any) -> Order:
 
 def _study(number: int, study: Any) -> str:
     name = study.get("name") if isinstance(study, dict) else None
-    if name not in STUDIES:
+    if not isinstance(name, str) or name not in STUDIES:
         raise _invalid(f"studies.{number}.name", "must be a supported name")
     if not isinstance(study.get("input", {}), dict):
         raise _invalid(f"studies.{number}.input", "must be an object")
-    return str(name)
+    return name
 
 
 def _matching(body: dict[str, Any], name: str, default: str) -> str:

@@ -85,14 +85,14 @@ class Listener:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._inbox: SimpleQueue[ListenRequest | Commit | None] = SimpleQueue()
+        self._inbox: SimpleQueue[bytes | Commit | None] = SimpleQueue()
         self._watches: dict[int, Watch] = {}
 
     def close(self) -> None:
         """End the stream, from any thread."""
         self._inbox.put(END)
 
-    def messages(self, requests: Iterator[ListenRequest]) -> Iterator[ListenRequest | Commit]:
+    def messages(self, requests: Iterator[bytes]) -> Iterator[bytes | Commit]:
         """What there is to answer, as it comes, until either side ends the stream."""
         with self._store.lock:
             unsubscribe = self._store.feed.subscribe(self._inbox.put)
@@ -104,7 +104,7 @@ class Listener:
             with self._store.lock:
                 unsubscribe()
 
-    def _receive(self, requests: Iterator[ListenRequest]) -> None:
+    def _receive(self, requests: Iterator[bytes]) -> None:
         with suppress(Exception):  # grpc raises a bare one when the stream breaks: it has ended, that is all
             for request in requests:
                 self._inbox.put(request)

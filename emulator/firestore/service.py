@@ -14,13 +14,13 @@ from typing import Any, Final, NoReturn
 import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.empty_pb2 import Empty
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from emulator.faults import Disconnected, Faults, Status, StatusReturned
 from emulator.faults.callers import Connection, called_from
 from emulator.firestore import paths, wire, writes
 from emulator.firestore.changes import Commit
-from emulator.firestore.errors import Code, Refused, missing
+from emulator.firestore.errors import Code, Refused, invalid, missing
 from emulator.firestore.listen import Listener
 from emulator.firestore.reading import Reading
 from emulator.firestore.transactions import Transactions
@@ -59,9 +59,7 @@ class FirestoreService(grpc.GenericRpcHandler):
             return None
         name = method.removeprefix(PREFIX)
         if name == "Listen":
-            return grpc.stream_stream_rpc_method_handler(
-                self._listen, ListenRequest.FromString, ListenResponse.SerializeToString
-            )
+            return grpc.stream_stream_rpc_method_handler(self._listen, None, ListenResponse.SerializeToString)
         if name not in self._calls:
             return grpc.stream_stream_rpc_method_handler(_unknown(name))
         call = self._calls[name]
@@ -87,7 +85,7 @@ class FirestoreService(grpc.GenericRpcHandler):
 
         return serve
 
-    def _listen(self, requests: Iterator[ListenRequest], context: grpc.ServicerContext) -> Iterator[ListenResponse]:
+    def _listen(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[ListenResponse]:
         listener = Listener(self._store)
         context.add_callback(listener.close)
         with _refusals(context):
@@ -95,14 +93,15 @@ class FirestoreService(grpc.GenericRpcHandler):
                 yield from self._heard(context, listener, message)
 
     def _heard(
-        self, context: grpc.ServicerContext, listener: Listener, message: ListenRequest | Commit
+        self, context: grpc.ServicerContext, listener: Listener, message: bytes | Commit
     ) -> list[ListenResponse]:
         if isinstance(message, Commit):
             return listener.committed(message)
-        if message.WhichOneof("target_change") == "remove_target":
-            return listener.remove(message)
-        with self._weather(context, "Listen", _listened(message)):
-            return listener.add(message)
+        request = _read(message)
+        if request.WhichOneof("target_change") == "remove_target":
+            return listener.remove(request)
+        with self._weather(context, "Listen", _listened(request)):
+            return listener.add(request)
 
     @contextmanager
     def _weather(self, context: grpc.ServicerContext, method: str, names: list[str]) -> Iterator[None]:
@@ -232,6 +231,14 @@ def _queried(parent: str, query: wire.StructuredQuery) -> str:
 
 def _joined(parent: str, collection_id: str) -> str:
     return "/".join(filter(None, [paths.relative(parent), collection_id]))
+
+
+def _read(content: bytes) -> ListenRequest:
+    """Not left to grpc: it ends the stream beside us, who end it, too, and a call that is ended twice is never over."""
+    try:
+        return ListenRequest.FromString(content)
+    except DecodeError as unreadable:
+        raise invalid("The message cannot be read.") from unreadable
 
 
 def _listened(request: ListenRequest) -> list[str]:

@@ -14,6 +14,7 @@ from google.api_core.exceptions import GoogleAPICallError
 from google.cloud.firestore import DocumentReference
 
 from emulator.platform import Platform
+from flowcore.cli import project
 from tests.chaos.inputs import verdict
 from tests.chaos.inputs.stage import Stage
 from tests.chaos.inputs.stocked import prepared
@@ -27,6 +28,8 @@ ROUNDS: Final = 40
 def a_system() -> Iterator[System]:
     """A platform and functions of its own, whoever else has some in this process."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    for function in project.functions():  # what the framework cannot read it tells at length, under the target's name
+        logging.getLogger(function.name).setLevel(logging.CRITICAL)
     forget_wiring()
     with Platform(time_scale=1000.0) as platform, pytest.MonkeyPatch.context() as patch:
         for name, value in platform.exports.items():

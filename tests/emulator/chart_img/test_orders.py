@@ -58,6 +58,7 @@ def test_another_order_another_picture(ask: Ask, other: dict[str, Any]) -> None:
         ({"studies": {}}, "studies must be an array"),
         ({"studies": [{"name": "Volume"}, {"name": "RSI"}]}, "studies.1.name must be a supported name"),
         ({"studies": ["Volume"]}, "studies.0.name must be a supported name"),
+        ({"studies": [{"name": ["Volume"]}]}, "studies.0.name must be a supported name"),
         ({"studies": [{"name": "Volume", "input": 4}]}, "studies.0.input must be an object"),
     ],
 )

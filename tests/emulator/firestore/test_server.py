@@ -4,9 +4,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 import requests
 from google.api_core.exceptions import ServiceUnavailable
@@ -55,6 +57,22 @@ def test_it_stops_and_lets_go_of_its_port() -> None:
         assert not db.document("a/b").get().exists
         watch.unsubscribe()
     second.stop()
+
+
+def test_it_stops_although_it_was_told_what_nobody_can_read() -> None:
+    server = FirestoreServer().start()
+    codes = set()
+    with grpc.insecure_channel(server.host) as channel:
+        listen: Any = channel.stream_stream("/google.firestore.v1.Firestore/Listen")
+        for _ in range(100):
+            with pytest.raises(grpc.RpcError) as refused:
+                list(listen(iter([b"\x0a\xff"]), timeout=10))
+            codes.add(refused.value.code())
+    assert codes == {grpc.StatusCode.INVALID_ARGUMENT}
+    stopping = threading.Thread(target=server.stop, daemon=True)
+    stopping.start()
+    stopping.join(10)
+    assert not stopping.is_alive()
 
 
 def test_the_program_says_where_it_is_and_ends_when_asked(tmp_path: Path) -> None:
