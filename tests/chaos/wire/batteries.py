@@ -124,8 +124,8 @@ def killed(arena: Arena, moments: Sequence[int]) -> Iterator[None]:
 
 
 BATTERIES = (
-    Battery("wire: matrix", EVERY_POINT, 10.0, matrix),
-    Battery("wire: pairs", DRAWN + SHARED, 8.0, all_pairs),
+    Battery("wire: matrix", EVERY_POINT, 15.0, matrix),
+    Battery("wire: pairs", DRAWN + SHARED, 15.0, all_pairs),
     Battery("wire: dropped", 60, 1.0, all_lost),
     Battery("wire: storms", 2_000, 33.0, storms),
 )

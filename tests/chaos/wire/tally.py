@@ -35,7 +35,7 @@ class Tally:
 
     def doubt(self, case: str) -> None:
         """What may be another's fault is said at once: nobody would hear of it when it is not seen again."""
-        print(f"{self.progress.name}: to be played again: {case}", file=sys.stderr, flush=True)
+        print(f"{self.progress.name}: to be played again: {case:.400}", file=sys.stderr, flush=True)
 
     def complain(self, broken: Iterable[str]) -> None:
         self.violations += broken
