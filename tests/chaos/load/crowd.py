@@ -38,7 +38,7 @@ A_FEW: Final = 100  # runs; for fewer it takes longer to start a process for eac
 AT_ONCE: Final = 100  # runs a commit
 SLOWEST: Final = 600.0  # seconds for all of them
 STUCK_AFTER: Final = 60.0  # seconds in which nothing moved
-GROWTH: Final = 32 * 2**20  # of a function, in the second half; at most 21 MiB were measured: reports come late
+GROWTH: Final = 24 * 2**20  # of a function, in the second half; at most 21 MiB were measured: reports come late
 PLATFORM_GROWTH: Final = 128 * 2**20  # it remembers everything, up to its own limits; 42 MiB were measured
 
 
