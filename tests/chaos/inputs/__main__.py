@@ -6,6 +6,7 @@ Of names that begin with "bad input:" the last word is enough: `documents 1/17/4
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -23,6 +24,8 @@ def main() -> None:
     parser.add_argument("battery", choices=sorted(AGAIN))
     parser.add_argument("case", help="seed, block and number, as in 1/17/42")
     options = parser.parse_args()
+    if not re.fullmatch(r"\d+/\d+/\d+", options.case):
+        parser.error(f"{options.case!r} is no case: seed, block and number, as in 1/17/42")
     print(*AGAIN[options.battery](options.case), sep="\n")
 
 

@@ -6,6 +6,7 @@ machine.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 
@@ -20,9 +21,14 @@ from tests.chaos.wire.storms import a_storm, clocks
 from tests.chaos.wire.tally import Tally
 from tests.chaos.wire.tracing import Undisturbed
 
+NAME = re.compile(r"(point|long|pair|shared|dropped|storm)-(\d+)-(\d+)(?:-again)*")
+
 
 def main() -> None:
-    kind, seed, number = sys.argv[1].split("-")[:3]
+    named = NAME.fullmatch(" ".join(sys.argv[1:]))
+    if not named:
+        sys.exit("name one case as its violation does: point-1-17, long-, pair-, shared-, dropped- or storm-")
+    kind, seed, number = named.groups()
     order = Order(int(seed), int(number) + 1, time.monotonic() + 600)
     ahead = clocks(order.seed, int(number) // SEASON) if kind == "storm" else None
     with opened(ahead, LONG if kind == "long" else SHORT, hourly=kind not in ("storm", "dropped")) as arena:
